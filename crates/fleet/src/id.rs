@@ -1,0 +1,64 @@
+//! Names of things, as types of their own, so that no signature takes a bare number.
+
+use std::fmt;
+
+/// The manager's id of an instance, given when it registers. Opaque text: nothing promises that it is a UUID.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstanceUuid(String);
+
+impl InstanceUuid {
+    /// `None` for the empty text that the manager writes on `loading` rows.
+    pub fn new(text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        (!text.trim().is_empty()).then_some(Self(text))
+    }
+
+    /// The id as the manager wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for InstanceUuid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+macro_rules! numeric_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(transparent)]
+        pub struct $name(pub u64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+    };
+}
+
+numeric_id!(
+    /// vast.ai's number of a rented instance (its contract).
+    VastId
+);
+numeric_id!(
+    /// vast.ai's number of a physical machine.
+    MachineId
+);
+numeric_id!(
+    /// vast.ai's number of the account that offers a machine.
+    HostId
+);
+numeric_id!(
+    /// Dwell's own number of an instance: stays the same when the instance registers and its row changes key.
+    Key
+);
+
+/// The vast.ai number inside a label of the form `C.<vast_id>`, which is how the manager matches its rows to vast.ai.
+pub(crate) fn vast_id_of_label(label: &str) -> Option<VastId> {
+    let digits = label.strip_prefix("C.")?;
+    (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then(|| digits.parse().ok().map(VastId))?
+}

@@ -1,0 +1,48 @@
+//! The domain: what a manager said over time, how long each instance has dwelt in each state, how long is usual for its
+//! kind, and which instances deserve a look.
+//!
+//! Everything here is a plain function of its arguments, time included: no I/O, no clock, no randomness, no JSON. It
+//! cannot fail and it cannot wait. All times in this crate are on the **manager's clock** unless a name says otherwise,
+//! so a wrong clock on the operator's machine changes no dwell.
+
+mod cost;
+mod expect;
+mod flag;
+mod id;
+mod ledger;
+mod lifecycle;
+mod logs;
+mod progress;
+mod snapshot;
+mod survival;
+mod track;
+pub mod words;
+
+pub use cost::{Money, StateCounts, money, state_counts};
+pub use expect::{Expectation, ExpectationBase, Expectations, Kind, MINIMUM_ADVANCES, prior};
+pub use flag::{Assessment, Countdown, Evidence, Flag, FlagKind, countdown};
+pub use id::{HostId, InstanceUuid, Key, MachineId, VastId};
+pub use ledger::{Basis, Entry, Ledger, Transition, TransitionKind};
+pub use lifecycle::State;
+pub use logs::{LINE_BYTES_MAX, LogLine, MergeOutcome, merge_tail};
+pub use progress::{
+    ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, WhyBlind, progress_sources, silence_limit,
+};
+pub use snapshot::{BadHost, Row, Snapshot, VastFacts};
+pub use survival::{Curve, Outcome, Stay};
+pub use track::{Fleet, FlagChange, Gap, Instance, ManagerRun, Observed, Presence, Rejected};
+
+/// A point in time. Re-exported so that the crates above speak of one type.
+pub use jiff::Timestamp;
+
+/// Seconds from `from` to `to`; negative when `to` is earlier.
+pub fn seconds_between(from: Timestamp, to: Timestamp) -> f64 {
+    (to.as_millisecond() - from.as_millisecond()) as f64 / 1000.0
+}
+
+/// `at` moved by `seconds` (may be negative), held within the range that a timestamp can express.
+pub fn shift(at: Timestamp, seconds: f64) -> Timestamp {
+    let ms = at.as_millisecond() as f64 + seconds * 1000.0;
+    let (lowest, highest) = (Timestamp::MIN.as_millisecond() as f64, Timestamp::MAX.as_millisecond() as f64);
+    Timestamp::from_millisecond(ms.clamp(lowest, highest) as i64).unwrap_or(at)
+}

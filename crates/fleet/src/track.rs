@@ -1,0 +1,701 @@
+//! From answers to instances: which row is whom, what changed, what was missed, who is missing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use crate::{
+    Assessment, Basis, Entry, Expectations, Flag, FlagKind, GpuActivity, InstanceUuid, Kind, Ledger, LogChannel, LogLine,
+    Outcome, Row, Snapshot, State, Stay, Timestamp, Transition, TransitionKind, VastFacts, VastId,
+    flag::{Surroundings, assess},
+    id::Key,
+    ledger::{classify, told_by_stamps},
+    progress::progress_sources,
+    seconds_between, shift,
+};
+
+/// Lines below which the manager's buffer has never been full: it holds 10,000 and then drops its oldest tenth.
+const BUFFER_NEVER_FULL_BELOW: u64 = 9_000;
+
+/// `updated_at` is cut to whole seconds, and the next answer may come within the same second.
+const CLOCK_GRAIN_S: f64 = 1.5;
+
+/// Curves are rebuilt at most this often, seconds: one stay more or less moves them little.
+const EXPECTATIONS_FRESH_S: f64 = 60.0;
+
+/// Instances gone this long are forgotten here (history keeps them), seconds. The manager forgets killed rows after 7 days.
+const FORGET_AFTER_S: f64 = 7.0 * 86_400.0;
+
+/// Whether the latest answers list an instance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Presence {
+    /// In the latest answer.
+    Listed,
+    /// Missing from the latest answers.
+    Missing {
+        /// Last answer that listed it, on the manager's clock.
+        since: Timestamp,
+        /// Answers in a row without it.
+        answers: u32,
+    },
+}
+
+/// An instance as Dwell knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instance {
+    /// Dwell's own number.
+    pub key: Key,
+    /// The manager's id, once it has registered.
+    pub uuid: Option<InstanceUuid>,
+    /// vast.ai's number, once told; kept when the row loses its match.
+    pub vast_id: Option<VastId>,
+    /// Present state: what it last said.
+    pub state: State,
+    /// When it entered that state, and how that is known.
+    pub entered: Entry,
+    /// Its life so far.
+    pub ledger: Ledger,
+    /// First answer that listed it, on the manager's clock.
+    pub first_seen_at: Timestamp,
+    /// Last answer that listed it, on the manager's clock.
+    pub last_listed_at: Timestamp,
+    /// Whether it is still listed.
+    pub presence: Presence,
+    /// The latest row.
+    pub row: Row,
+    /// The latest vast.ai record told, also when the row has lost it since.
+    pub vast: VastFacts,
+    /// When that record was told, on the manager's clock.
+    pub vast_told_at: Option<Timestamp>,
+    /// When the status message last changed between two answers.
+    pub status_changed_at: Option<Timestamp>,
+    /// Its log channel.
+    pub log: LogChannel,
+    /// Its GPU's load.
+    pub gpu: GpuActivity,
+    /// Present flag, held over one unflagged assessment so that it does not flicker.
+    pub flag: Option<Flag>,
+    /// Latest assessment.
+    pub assessment: Option<Assessment>,
+    unflagged_in_a_row: u8,
+}
+
+impl Instance {
+    /// An instance that Dwell knows from an earlier run: identity, state, life and kind; everything else untold.
+    pub fn remembered(key: Key, row: Row, entered: Entry, ledger: Ledger, first_seen_at: Timestamp, last_listed_at: Timestamp) -> Self {
+        Self {
+            key,
+            uuid: row.uuid.clone(),
+            vast_id: row.vast_id_told(),
+            state: row.state.clone(),
+            entered,
+            ledger,
+            first_seen_at,
+            last_listed_at,
+            presence: Presence::Listed,
+            vast: row.vast.clone(),
+            vast_told_at: None,
+            status_changed_at: None,
+            log: LogChannel::default(),
+            gpu: GpuActivity::default(),
+            flag: None,
+            assessment: None,
+            unflagged_in_a_row: 0,
+            row,
+        }
+    }
+
+    /// The id that people and programs use: the manager's, or `vast-<number>` before it has registered.
+    pub fn id(&self) -> String {
+        match (&self.uuid, self.vast_id) {
+            (Some(uuid), _) => uuid.to_string(),
+            (None, Some(vast_id)) => format!("vast-{vast_id}"),
+            (None, None) => format!("dwell-{}", self.key),
+        }
+    }
+
+    /// What its dwell is compared by.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.vast)
+    }
+
+    /// Its stays, completed and present, as far as their ends are dated.
+    pub fn stays(&self) -> Vec<(State, Stay)> {
+        let entries = self.ledger.entries();
+        let mut stays = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            if !entry.state.is_waiting() || !entry.basis.is_dated() {
+                continue;
+            }
+            let (until, outcome) = match entries.get(index + 1) {
+                Some(next) if !next.basis.is_dated() && next.basis != Basis::BenchDone => continue,
+                Some(next) if next.state == State::Killed => (next.at, Outcome::Killed),
+                Some(next) if next.state.rank() > entry.state.rank() => (next.at, Outcome::Advanced),
+                Some(next) => (next.at, Outcome::Censored),
+                None => (self.last_listed_at, Outcome::Censored),
+            };
+            let until_s = seconds_between(entry.at, until);
+            stays.push((entry.state.clone(), Stay { watched_from_s: 0.0, until_s, outcome }));
+        }
+        stays
+    }
+}
+
+/// A time without answers. It is drawn as a gap and never counted as dwell observed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gap {
+    /// Last answer before, on the manager's clock.
+    pub from: Timestamp,
+    /// First answer after, on the manager's clock.
+    pub to: Timestamp,
+}
+
+/// What is known of the manager's present run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ManagerRun {
+    /// When it started, on its own clock.
+    pub started_at: Option<Timestamp>,
+    /// True when its own log says so; false when inferred from log buffers that emptied.
+    pub from_its_log: bool,
+}
+
+/// Why an answer was set aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rejected {
+    /// Requested before the answer that is known already.
+    OlderRequest,
+    /// The manager's time went back: an old answer from in between, unless the next one says the same.
+    TimeWentBack,
+}
+
+/// What one answer brought.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// Set when the answer was not used.
+    pub rejected: Option<Rejected>,
+    /// Changes of state, in no particular order between instances.
+    pub transitions: Vec<Transition>,
+    /// Instances seen for the first time.
+    pub appeared: Vec<Key>,
+    /// Instances whose row came under another key: `(forgotten, continued as)`.
+    pub merged: Vec<(Key, Key)>,
+    /// Time without answers before this one.
+    pub gap: Option<Gap>,
+    /// The manager's log buffers emptied since the last answer.
+    pub buffers_emptied: bool,
+    /// Rows that named nobody (neither uuid nor vast.ai number), or somebody named twice.
+    pub rows_unusable: usize,
+}
+
+/// A flag raised, changed or cleared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlagChange {
+    /// Which instance.
+    pub key: Key,
+    /// Kind before.
+    pub from: Option<FlagKind>,
+    /// Flag now.
+    pub to: Option<Flag>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    requested_at: Timestamp,
+    received_at: Timestamp,
+    as_of: Timestamp,
+}
+
+/// A fleet under watch.
+#[derive(Debug, Clone)]
+pub struct Fleet {
+    instances: BTreeMap<Key, Instance>,
+    by_uuid: HashMap<InstanceUuid, Key>,
+    by_vast: HashMap<VastId, BTreeSet<Key>>,
+    next_key: u64,
+    gap_after_s: f64,
+    last: Option<Mark>,
+    went_back_once: bool,
+    run: ManagerRun,
+    vast_cache_age_s: Option<f64>,
+    past_stays: Vec<(State, Kind, Stay)>,
+    expectations: Expectations,
+    expectations_at: Option<Timestamp>,
+}
+
+impl Fleet {
+    /// An empty fleet. Answers further apart than `gap_after_s` seconds leave a [`Gap`].
+    pub fn new(gap_after_s: f64) -> Self {
+        Self {
+            instances: BTreeMap::new(),
+            by_uuid: HashMap::new(),
+            by_vast: HashMap::new(),
+            next_key: 1,
+            gap_after_s,
+            last: None,
+            went_back_once: false,
+            run: ManagerRun::default(),
+            vast_cache_age_s: None,
+            past_stays: Vec::new(),
+            expectations: Expectations::default(),
+            expectations_at: None,
+        }
+    }
+
+    /// Takes up instances known from earlier runs, the stays of others long gone, and the highest key ever used.
+    pub fn remember(&mut self, instances: Vec<Instance>, past_stays: Vec<(State, Kind, Stay)>, highest_key: u64) {
+        for instance in instances {
+            self.next_key = self.next_key.max(instance.key.0 + 1);
+            self.index(&instance);
+            self.instances.insert(instance.key, instance);
+        }
+        self.next_key = self.next_key.max(highest_key + 1);
+        self.past_stays = past_stays;
+    }
+
+    /// Every instance under watch, by key.
+    pub fn instances(&self) -> impl Iterator<Item = &Instance> {
+        self.instances.values()
+    }
+
+    /// One instance.
+    pub fn instance(&self, key: Key) -> Option<&Instance> {
+        self.instances.get(&key)
+    }
+
+    /// The instance with this manager id.
+    pub fn by_uuid(&self, uuid: &InstanceUuid) -> Option<&Instance> {
+        self.instances.get(self.by_uuid.get(uuid)?)
+    }
+
+    /// The time of the latest answer, on the manager's clock.
+    pub fn as_of(&self) -> Option<Timestamp> {
+        self.last.map(|mark| mark.as_of)
+    }
+
+    /// The manager's time at `now` on the operator's clock: the latest answer's time plus what has passed since.
+    pub fn manager_time_at(&self, now: Timestamp) -> Timestamp {
+        match self.last {
+            Some(mark) => shift(mark.as_of, seconds_between(mark.received_at, now)),
+            None => now,
+        }
+    }
+
+    /// The manager's present run.
+    pub fn manager_run(&self) -> ManagerRun {
+        self.run
+    }
+
+    /// Age in seconds of the manager's copy of vast.ai's records at the latest answer.
+    pub fn vast_cache_age_s(&self) -> Option<f64> {
+        self.vast_cache_age_s
+    }
+
+    /// Takes note of a start of the manager found in its own log. True when it is a start not known before.
+    pub fn note_manager_start(&mut self, at: Timestamp) -> bool {
+        let known = self.run.from_its_log && self.run.started_at.is_some_and(|known| known >= at);
+        if !known {
+            self.run = ManagerRun { started_at: Some(at), from_its_log: true };
+        }
+        !known
+    }
+
+    /// Takes note of log lines of one instance (all of them new), and that its buffer has been read.
+    pub fn note_log_lines<'a>(&mut self, key: Key, lines: impl IntoIterator<Item = &'a LogLine>, read_at: Option<Timestamp>) {
+        let Some(instance) = self.instances.get_mut(&key) else { return };
+        for line in lines {
+            instance.log.note_line(&line.source, line.at);
+        }
+        if read_at.is_some() {
+            instance.log.read_at = read_at;
+        }
+    }
+
+    /// Takes in one answer of the dashboard.
+    pub fn observe(&mut self, snapshot: &Snapshot) -> Observed {
+        let mut observed = Observed::default();
+        if let Some(rejected) = self.out_of_order(snapshot) {
+            observed.rejected = Some(rejected);
+            return observed;
+        }
+        let as_of = snapshot.as_of();
+        if let Some(last) = self.last
+            && seconds_between(last.received_at, snapshot.received_at) > self.gap_after_s
+        {
+            observed.gap = Some(Gap { from: last.as_of, to: as_of });
+        }
+        self.vast_cache_age_s = snapshot.vast_cache_age_s;
+
+        let uuids_listed: HashSet<&InstanceUuid> = snapshot.rows.iter().filter_map(|row| row.uuid.as_ref()).collect();
+        let mut listed: BTreeSet<Key> = BTreeSet::new();
+        let mut vast_of_registered: HashMap<VastId, Key> = HashMap::new();
+        // Registered rows first: a `loading` row of the same vast.ai number must not take their place.
+        let (registered, loading): (Vec<&Row>, Vec<&Row>) = snapshot.rows.iter().partition(|row| row.uuid.is_some());
+        for row in registered.into_iter().chain(loading) {
+            let Some(key) = self.identify(row, &uuids_listed, &listed) else {
+                observed.rows_unusable += 1;
+                continue;
+            };
+            listed.insert(key);
+            if let (Some(_), Some(vast_id)) = (&row.uuid, row.vast_id) {
+                vast_of_registered.insert(vast_id, key);
+            }
+            if self.instances.contains_key(&key) {
+                self.update(key, row, snapshot, &mut observed);
+            } else {
+                self.appear(key, row, snapshot, &mut observed);
+            }
+        }
+        self.note_missing(&listed, &vast_of_registered, snapshot, &mut observed);
+        if observed.buffers_emptied && !self.run.from_its_log {
+            self.run = ManagerRun { started_at: Some(as_of), from_its_log: false };
+        }
+        self.last = Some(Mark { requested_at: snapshot.requested_at, received_at: snapshot.received_at, as_of });
+        observed
+    }
+
+    fn out_of_order(&mut self, snapshot: &Snapshot) -> Option<Rejected> {
+        let last = self.last?;
+        if snapshot.requested_at < last.requested_at {
+            return Some(Rejected::OlderRequest);
+        }
+        let back = seconds_between(snapshot.as_of(), last.as_of) > CLOCK_GRAIN_S;
+        // One answer from the past is an old answer. Two in a row are a manager whose clock was set back.
+        let reject = back && !self.went_back_once;
+        self.went_back_once = reject;
+        reject.then_some(Rejected::TimeWentBack)
+    }
+
+    /// Whose row this is; a new key when nobody's; `None` when it names nobody or somebody already seen in this answer.
+    fn identify(&mut self, row: &Row, uuids_listed: &HashSet<&InstanceUuid>, listed: &BTreeSet<Key>) -> Option<Key> {
+        let vast_id = row.vast_id_told();
+        if row.uuid.is_none() && vast_id.is_none() {
+            return None;
+        }
+        let of_vast = |fleet: &Self, wanted: &dyn Fn(&Instance) -> bool| -> Option<Key> {
+            let keys = fleet.by_vast.get(&vast_id?)?;
+            keys.iter().rev().copied().find(|key| fleet.instances.get(key).is_some_and(wanted))
+        };
+        let known = match &row.uuid {
+            Some(uuid) => self.by_uuid.get(uuid).copied().or_else(|| {
+                // It registers: the nameless row of the same vast.ai number becomes this one.
+                of_vast(self, &|instance| instance.uuid.is_none())
+            }),
+            None => of_vast(self, &|instance| instance.uuid.is_none()).or_else(|| {
+                // The manager has lost its row (a new database): the same machine, nameless again.
+                of_vast(self, &|instance| {
+                    instance.state != State::Killed && instance.uuid.as_ref().is_some_and(|uuid| !uuids_listed.contains(uuid))
+                })
+            }),
+        };
+        match known {
+            Some(key) if listed.contains(&key) => None,
+            Some(key) => Some(key),
+            None => {
+                let key = Key(self.next_key);
+                self.next_key += 1;
+                Some(key)
+            }
+        }
+    }
+
+    fn index(&mut self, instance: &Instance) {
+        if let Some(uuid) = &instance.uuid {
+            self.by_uuid.insert(uuid.clone(), instance.key);
+        }
+        if let Some(vast_id) = instance.vast_id {
+            self.by_vast.entry(vast_id).or_default().insert(instance.key);
+        }
+    }
+
+    fn forget(&mut self, key: Key) {
+        let Some(instance) = self.instances.remove(&key) else { return };
+        if let Some(uuid) = &instance.uuid
+            && self.by_uuid.get(uuid) == Some(&key)
+        {
+            self.by_uuid.remove(uuid);
+        }
+        if let Some(keys) = instance.vast_id.and_then(|vast_id| self.by_vast.get_mut(&vast_id)) {
+            keys.remove(&key);
+        }
+    }
+
+    fn appear(&mut self, key: Key, row: &Row, snapshot: &Snapshot, observed: &mut Observed) {
+        let as_of = snapshot.as_of();
+        let told = told_by_stamps(row);
+        let entered = match entered_by_row(row) {
+            Some(entry) => entry,
+            None => Entry { state: row.state.clone(), at: as_of, basis: Basis::FirstSight, earlier_by_s: 0.0 },
+        };
+        let mut from = None;
+        for entry in &told {
+            observed.transitions.push(Transition {
+                key,
+                from: from.replace(entry.state.clone()),
+                entry: entry.clone(),
+                kind: TransitionKind::Told,
+                seen_at: as_of,
+            });
+        }
+        observed.transitions.push(Transition {
+            key,
+            from,
+            entry: entered.clone(),
+            kind: TransitionKind::FirstSeen,
+            seen_at: as_of,
+        });
+        let mut ledger = Ledger::default();
+        told.into_iter().chain([entered.clone()]).for_each(|entry| ledger.push(entry));
+        let mut instance = Instance::remembered(key, row.clone(), entered, ledger, as_of, as_of);
+        instance.vast_told_at = row.vast_id.map(|_| as_of);
+        instance.log.buffered = row.log_lines;
+        if row.log_lines == Some(0) {
+            instance.log.read_at = Some(as_of);
+        }
+        instance.gpu.note(row, snapshot);
+        self.index(&instance);
+        self.instances.insert(key, instance);
+        observed.appeared.push(key);
+    }
+
+    fn update(&mut self, key: Key, row: &Row, snapshot: &Snapshot, observed: &mut Observed) {
+        let as_of = snapshot.as_of();
+        let Some(instance) = self.instances.get_mut(&key) else { return };
+
+        if let Presence::Missing { since, answers } = instance.presence
+            && answers >= 2
+        {
+            let entry = Entry { state: row.state.clone(), at: as_of, basis: Basis::Observed, earlier_by_s: seconds_between(since, as_of) };
+            observed.transitions.push(Transition {
+                key,
+                from: Some(instance.state.clone()),
+                entry,
+                kind: TransitionKind::Returned,
+                seen_at: as_of,
+            });
+        }
+        instance.presence = Presence::Listed;
+
+        if row.state != instance.state {
+            Self::change_state(instance, row, as_of, observed);
+        } else if let Some(entry) = entered_by_row(row)
+            && entry.at != instance.entered.at
+            && entry.basis == Basis::Manager
+        {
+            // Same state, told anew: a benchmark reported twice.
+            instance.ledger.push(entry.clone());
+            instance.entered = entry;
+        }
+
+        instance.last_listed_at = as_of;
+        if row.vast_id.is_some() {
+            if instance.vast.status_msg.is_some() && instance.vast.status_msg != row.vast.status_msg {
+                instance.status_changed_at = Some(as_of);
+            }
+            instance.vast = row.vast.clone();
+            instance.vast_told_at = Some(as_of);
+        }
+        if let (Some(before), Some(now)) = (instance.log.buffered, row.log_lines)
+            && now < before
+            && now < BUFFER_NEVER_FULL_BELOW
+        {
+            observed.buffers_emptied = true;
+            instance.log.read_at = None;
+        }
+        instance.log.buffered = row.log_lines;
+        if row.log_lines == Some(0) {
+            instance.log.read_at = Some(as_of);
+        }
+        instance.gpu.note(row, snapshot);
+
+        let registers = instance.uuid.is_none() && row.uuid.is_some();
+        if registers {
+            instance.uuid.clone_from(&row.uuid);
+        }
+        let vast_changes = row.vast_id_told().filter(|told| instance.vast_id != Some(*told));
+        if let Some(vast_id) = vast_changes {
+            if let Some(keys) = instance.vast_id.and_then(|old| self.by_vast.get_mut(&old)) {
+                keys.remove(&key);
+            }
+            instance.vast_id = Some(vast_id);
+        }
+        instance.row = row.clone();
+        if registers || vast_changes.is_some() {
+            if let Some(uuid) = &instance.uuid {
+                self.by_uuid.insert(uuid.clone(), key);
+            }
+            if let Some(vast_id) = instance.vast_id {
+                self.by_vast.entry(vast_id).or_default().insert(key);
+            }
+        }
+    }
+
+    fn change_state(instance: &mut Instance, row: &Row, as_of: Timestamp, observed: &mut Observed) {
+        let kind = classify(&instance.state, row);
+        // States passed through between two answers, dated by the manager.
+        let mut from = instance.state.clone();
+        for entry in told_by_stamps(row) {
+            let passed = entry.at >= instance.entered.at && entry.state != from && entry.state != State::Loading;
+            if passed && !instance.ledger.has(&entry.state, entry.at) {
+                observed.transitions.push(Transition {
+                    key: instance.key,
+                    from: Some(std::mem::replace(&mut from, entry.state.clone())),
+                    entry: entry.clone(),
+                    kind: TransitionKind::Told,
+                    seen_at: as_of,
+                });
+                instance.ledger.push(entry);
+            }
+        }
+        let entered = entered_by_row(row).filter(|entry| entry.basis != Basis::BenchDone).unwrap_or(Entry {
+            state: row.state.clone(),
+            at: as_of,
+            basis: Basis::Observed,
+            earlier_by_s: seconds_between(instance.last_listed_at, as_of).max(0.0),
+        });
+        observed.transitions.push(Transition { key: instance.key, from: Some(from), entry: entered.clone(), kind, seen_at: as_of });
+        instance.ledger.push(entered.clone());
+        instance.entered = entered;
+        instance.state = row.state.clone();
+        instance.unflagged_in_a_row = u8::MAX;
+    }
+
+    fn note_missing(
+        &mut self,
+        listed: &BTreeSet<Key>,
+        vast_of_registered: &HashMap<VastId, Key>,
+        snapshot: &Snapshot,
+        observed: &mut Observed,
+    ) {
+        let as_of = snapshot.as_of();
+        let mut forget = Vec::new();
+        for (key, instance) in &mut self.instances {
+            if listed.contains(key) {
+                continue;
+            }
+            if instance.uuid.is_none() {
+                // Before its first copy of vast.ai's list the manager cannot list what has not registered.
+                if snapshot.vast_cache_age_s.is_none() {
+                    continue;
+                }
+                if let Some(into) = instance.vast_id.and_then(|vast_id| vast_of_registered.get(&vast_id)) {
+                    observed.merged.push((*key, *into));
+                    forget.push(*key);
+                    continue;
+                }
+            }
+            let (since, answers) = match instance.presence {
+                Presence::Listed => (instance.last_listed_at, 1),
+                Presence::Missing { since, answers } => (since, answers.saturating_add(1)),
+            };
+            instance.presence = Presence::Missing { since, answers };
+            if answers == 2 {
+                observed.transitions.push(Transition {
+                    key: *key,
+                    from: Some(instance.state.clone()),
+                    entry: Entry {
+                        state: instance.state.clone(),
+                        at: as_of,
+                        basis: Basis::Observed,
+                        earlier_by_s: seconds_between(since, as_of).max(0.0),
+                    },
+                    kind: TransitionKind::Vanished,
+                    seen_at: as_of,
+                });
+            }
+            // The manager deletes killed rows after a week: expected, not worth a flag.
+            let expected = instance.state == State::Killed && answers >= 2;
+            if expected || seconds_between(since, as_of) > FORGET_AFTER_S {
+                self.past_stays.extend(instance.stays().into_iter().map(|(state, stay)| (state, instance.kind(), stay)));
+                forget.push(*key);
+            }
+        }
+        forget.into_iter().for_each(|key| self.forget(key));
+    }
+
+    /// How long stays usually last in this fleet.
+    pub fn expectations(&self) -> &Expectations {
+        &self.expectations
+    }
+
+    /// Assesses every instance at the latest answer; returns the flags that changed.
+    pub fn assess(&mut self) -> Vec<FlagChange> {
+        let Some(as_of) = self.as_of() else { return Vec::new() };
+        if self.expectations_at.is_none_or(|at| seconds_between(at, as_of).abs() >= EXPECTATIONS_FRESH_S) {
+            let own = self
+                .instances
+                .values()
+                .flat_map(|instance| instance.stays().into_iter().map(|(state, stay)| (state, instance.kind(), stay)));
+            self.expectations = Expectations::estimate(own.chain(self.past_stays.iter().cloned()));
+            self.expectations_at = Some(as_of);
+        }
+        let controls = self.controls(as_of);
+        let mut changes = Vec::new();
+        for instance in self.instances.values_mut() {
+            let kind = instance.kind();
+            let control = kind
+                .image
+                .as_ref()
+                .and_then(|image| controls.get(&(image.clone(), instance.state.clone())))
+                .filter(|(_, name, key)| *key != instance.key && !name.is_empty())
+                .map(|(source, name, _)| (source.as_str(), name.as_str()));
+            let mut assessment = assess(
+                instance,
+                Surroundings {
+                    as_of,
+                    restarted_at: self.run.started_at,
+                    vast_cache_age_s: self.vast_cache_age_s,
+                    control,
+                    expectation: self.expectations.of(&instance.state, &kind),
+                },
+            );
+            let before = instance.flag.as_ref().map(|flag| flag.kind);
+            match &assessment.flag {
+                Some(_) => instance.unflagged_in_a_row = 0,
+                None => instance.unflagged_in_a_row = instance.unflagged_in_a_row.saturating_add(1),
+            }
+            if assessment.flag.is_none() && instance.unflagged_in_a_row < 2 {
+                assessment.flag.clone_from(&instance.flag);
+            }
+            instance.flag.clone_from(&assessment.flag);
+            let after = instance.flag.as_ref().map(|flag| flag.kind);
+            if before != after {
+                changes.push(FlagChange { key: instance.key, from: before, to: instance.flag.clone() });
+            }
+            instance.assessment = Some(assessment);
+        }
+        changes
+    }
+
+    /// For each image and state, an instance whose progress lines prove that the image ships them. A tag `latest` proves
+    /// nothing: it names different images on different days and hosts, which is how a fix reaches no running instance.
+    fn controls(&self, as_of: Timestamp) -> HashMap<(String, State), (String, String, Key)> {
+        let mut controls = HashMap::new();
+        for instance in self.instances.values() {
+            let Some(image) = instance.vast.image() else { continue };
+            let name_part = image.rsplit('/').next().unwrap_or(image);
+            let fixed = image.contains('@') || name_part.split_once(':').is_some_and(|(_, tag)| tag != "latest");
+            if !fixed {
+                continue;
+            }
+            for state in State::KNOWN {
+                let spoke = progress_sources(&state)
+                    .iter()
+                    .find(|source| instance.log.newest.get(**source).is_some_and(|at| seconds_between(*at, as_of) < FORGET_AFTER_S));
+                if let Some(source) = spoke {
+                    controls
+                        .entry((image.to_owned(), state))
+                        .or_insert_with(|| ((*source).to_owned(), instance.id(), instance.key));
+                }
+            }
+        }
+        controls
+    }
+}
+
+/// The entry into the present state as the row itself dates it.
+fn entered_by_row(row: &Row) -> Option<Entry> {
+    let dated = |at, basis| Entry { state: row.state.clone(), at, basis, earlier_by_s: 0.0 };
+    match &row.state {
+        State::Loading => row.vast.start_date.map(|at| dated(at, Basis::VastStart)),
+        State::Running => row.bench_done_at.map(|at| dated(at, Basis::BenchDone)),
+        state => row.stamp(state).map(|at| dated(at, Basis::Manager)),
+    }
+}

@@ -1,0 +1,99 @@
+//! From the wire to the domain: where the manager writes 0 or "" for "not told", `None`.
+
+use dwell_fleet::{BadHost, HostId, InstanceUuid, MachineId, Row, Snapshot, State, Timestamp, VastFacts, VastId};
+
+use crate::{Dashboard, Instance, LogLine, lenient};
+
+/// The age that the manager gives before its first copy of vast.ai's records is centuries (a zero time); anything beyond
+/// three years is taken for it. Seconds.
+const CACHE_AGE_NEVER_S: f64 = 1.0e8;
+
+/// A dashboard answer in the domain's terms. Both times are on the operator's clock.
+pub fn snapshot(dashboard: Dashboard, requested_at: Timestamp, received_at: Timestamp) -> Snapshot {
+    Snapshot {
+        requested_at,
+        received_at,
+        manager_time: dashboard.updated_at,
+        vast_cache_age_s: dashboard.vast_cache_age_s.filter(|age_s| (0.0..CACHE_AGE_NEVER_S).contains(age_s)),
+        rows_unreadable: dashboard.instances_unreadable,
+        bad_hosts: dashboard
+            .bad_hosts
+            .into_iter()
+            .filter_map(|entry| {
+                Some(BadHost { machine_id: told(entry.machine_id)?, reason: told(entry.reason), added_at: entry.added_at })
+            })
+            .collect(),
+        rows: dashboard.instances.into_iter().map(row).collect(),
+    }
+}
+
+fn row(wire: Instance) -> Row {
+    let uuid = told(wire.uuid).and_then(InstanceUuid::new);
+    let vast_id = above_zero_whole(wire.vast_id).map(VastId);
+    Row {
+        state: State::parse(wire.state.as_deref().unwrap_or("")),
+        label: told(wire.label),
+        runner_id: above_zero_whole(wire.runner_id),
+        min_rate_proofs_per_h: above_zero(wire.min_rate),
+        registered_at: wire.registered_at,
+        param_done_at: wire.param_done_at,
+        bench_done_at: wire.bench_done_at,
+        killed_at: wire.killed_at,
+        // A benchmark that reported 0 is told; the field is absent before any report.
+        bench_rate_proofs_per_h: wire.bench_rate,
+        kill_reason: told(wire.kill_reason),
+        log_lines: uuid.as_ref().and(wire.log_lines),
+        vast: if vast_id.is_some() {
+            VastFacts {
+                gpu_name: told(wire.gpu_name),
+                num_gpus: above_zero_whole(wire.num_gpus),
+                dollars_per_h: above_zero(wire.dph_total),
+                ssh_command: told(wire.ssh_cmd),
+                host_id: above_zero_whole(wire.host_id).map(HostId),
+                machine_id: above_zero_whole(wire.machine_id).map(MachineId),
+                geolocation: told(wire.geolocation),
+                cpu_ram_mib: above_zero(wire.cpu_ram_mb),
+                // 0 is both "idle" and "not told"; a card that was read at all has a temperature.
+                gpu_util_percent: wire.gpu_util.filter(|load| *load > 0.0 || above_zero(wire.gpu_temp).is_some()),
+                gpu_temp_c: above_zero(wire.gpu_temp),
+                gpu_ram_mib: above_zero(wire.gpu_ram_mb),
+                cuda_version: above_zero(wire.cuda_version),
+                inet_down_mbps: above_zero(wire.inet_down_mbps),
+                inet_up_mbps: above_zero(wire.inet_up_mbps),
+                cpu_util_percent: above_zero(wire.cpu_util),
+                mem_usage_gb: above_zero(wire.mem_usage_gb),
+                mem_limit_gb: above_zero(wire.mem_limit_gb),
+                disk_space_gb: above_zero(wire.disk_space_gb),
+                gpu_mem_bw_gb_s: above_zero(wire.gpu_mem_bw),
+                driver_version: told(wire.driver_version),
+                reliability: above_zero(wire.reliability),
+                start_date: wire.start_date.and_then(lenient::seconds),
+                gpu_frac: above_zero(wire.gpu_frac),
+                status_msg: told(wire.status_msg),
+                public_ip: told(wire.public_ip),
+            }
+        } else {
+            VastFacts::default()
+        },
+        uuid,
+        vast_id,
+    }
+}
+
+/// A log line in the domain's terms; `None` for one without a readable time, which no real manager writes.
+pub fn log_line(wire: LogLine) -> Option<dwell_fleet::LogLine> {
+    let at = Timestamp::from_millisecond(i64::try_from(wire.ts?).ok()?).ok()?;
+    Some(dwell_fleet::LogLine { source: wire.src.unwrap_or_default(), text: wire.text.unwrap_or_default(), at })
+}
+
+fn told(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+fn above_zero(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| *value > 0.0)
+}
+
+fn above_zero_whole(value: Option<u64>) -> Option<u64> {
+    value.filter(|value| *value > 0)
+}
