@@ -1,0 +1,77 @@
+//! What can go wrong between Dwell and a manager, as codes a program can branch on and sentences a person can act on.
+
+use std::time::Duration;
+
+/// Machine-readable kinds of failure. The words are stable: they stand in JSON output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// No connection: refused, no route, no such name.
+    Unreachable,
+    /// Connected, but no complete answer in time.
+    TimedOut,
+    /// The connection ended in the middle of an answer.
+    CutShort,
+    /// The answer is larger than any real one.
+    TooLarge,
+    /// The answer is not what a manager says: HTML, other JSON, garbage.
+    NotAManager,
+    /// 401 or 403: something in front of the manager wants a login.
+    Unauthorised,
+    /// The manager refused with a reason (4xx).
+    Refused,
+    /// The manager failed (5xx).
+    ManagerFailed,
+    /// The address cannot be used as given.
+    BadAddress,
+    /// This machine cannot make HTTPS clients: no CA certificates.
+    NoCertificates,
+}
+
+impl Code {
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::TimedOut => "timed-out",
+            Self::CutShort => "cut-short",
+            Self::TooLarge => "too-large",
+            Self::NotAManager => "not-a-manager",
+            Self::Unauthorised => "unauthorised",
+            Self::Refused => "refused",
+            Self::ManagerFailed => "manager-failed",
+            Self::BadAddress => "bad-address",
+            Self::NoCertificates => "no-certificates",
+        }
+    }
+
+    /// Worth one more try at once, where repeating is safe.
+    pub(crate) fn is_transient(self) -> bool {
+        matches!(self, Self::Unreachable | Self::CutShort)
+    }
+}
+
+/// A failed call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct FetchError {
+    /// What kind.
+    pub code: Code,
+    /// What happened, in one sentence without a full stop.
+    pub message: String,
+    /// HTTP status, where there was an answer.
+    pub status: Option<u16>,
+}
+
+impl FetchError {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), status: None }
+    }
+
+    pub(crate) fn timed_out(limit: Duration) -> Self {
+        Self::new(Code::TimedOut, format!("no complete answer within {} s", limit.as_secs()))
+    }
+
+    pub(crate) fn too_large(limit_bytes: usize) -> Self {
+        Self::new(Code::TooLarge, format!("the answer is larger than {} MiB, the most that is read", limit_bytes / 1024 / 1024))
+    }
+}

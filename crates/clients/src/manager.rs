@@ -1,0 +1,210 @@
+//! Sends calls: one connection pool, limits on time and size, one retry where it is safe.
+
+use std::time::Duration;
+
+use dwell_fleet::{LogLine, Snapshot, Timestamp};
+use dwell_wire as wire;
+use reqwest::Url;
+use serde::de::DeserializeOwned;
+
+use crate::request::read;
+use crate::{Call, Code, FetchError, Method, SIMULATED_HEADER};
+
+/// Limits of every call.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Longest wait for a connection.
+    pub connect_within: Duration,
+    /// Largest body read, bytes. A dashboard of 10,000 instances is 9 MB; a full log buffer can reach some tens of MB.
+    pub body_bytes_max: usize,
+    /// Shortens every call's own time limit, for tests and impatient scripts.
+    pub within_at_most: Option<Duration>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connect_within: Duration::from_secs(5), body_bytes_max: 64 * 1024 * 1024, within_at_most: None }
+    }
+}
+
+/// An answer and what is worth knowing of its way here.
+#[derive(Debug, Clone)]
+pub struct Answered<T> {
+    /// The value.
+    pub value: T,
+    /// What the simulator says of itself; `None` from a real manager.
+    pub simulated: Option<String>,
+    /// Size of the body, bytes.
+    pub bytes: usize,
+}
+
+/// A manager reached by HTTP or HTTPS.
+#[derive(Debug, Clone)]
+pub struct ManagerClient {
+    http: reqwest::Client,
+    base: Url,
+    limits: Limits,
+}
+
+impl ManagerClient {
+    /// A client of the manager at `base`, e.g. `http://127.0.0.1:1235`. No request is made yet.
+    pub fn new(base: &str, limits: Limits) -> Result<Self, FetchError> {
+        let bad = |why: String| FetchError::new(Code::BadAddress, format!("{base:?} is no address of a manager: {why}"));
+        let with_scheme = if base.contains("://") { base.to_owned() } else { format!("http://{base}") };
+        let url = Url::parse(&with_scheme).map_err(|error| bad(error.to_string()))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(bad(format!("{} is neither http nor https", url.scheme())));
+        }
+        if url.cannot_be_a_base() || url.host().is_none() {
+            return Err(bad("it names no host".to_owned()));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            let message = "the address holds a login, which would be shown and stored in the clear; give it without";
+            return Err(FetchError::new(Code::BadAddress, message));
+        }
+        let http = reqwest::Client::builder()
+            .connect_timeout(limits.connect_within)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .user_agent(concat!("dwell/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| {
+                FetchError::new(
+                    Code::NoCertificates,
+                    format!("cannot set up HTTPS on this machine: {error}; on Debian and Ubuntu install ca-certificates"),
+                )
+            })?;
+        Ok(Self { http, base: url, limits })
+    }
+
+    /// The address, as it is shown.
+    pub fn base(&self) -> &str {
+        self.base.as_str().trim_end_matches('/')
+    }
+
+    /// Sends a call and reads its answer.
+    pub async fn send<T: DeserializeOwned>(&self, call: &Call) -> Result<Answered<T>, FetchError> {
+        match self.send_once(call).await {
+            Err(error) if call.is_repeatable() && error.code.is_transient() => {
+                tracing::debug!(code = error.code.as_str(), %error, "once more");
+                self.send_once(call).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn send_once<T: DeserializeOwned>(&self, call: &Call) -> Result<Answered<T>, FetchError> {
+        let within = self.limits.within_at_most.map_or(call.within, |most| most.min(call.within));
+        let (status, simulated, body) = match tokio::time::timeout(within, self.exchange(call)).await {
+            Ok(exchanged) => exchanged?,
+            Err(_) => return Err(FetchError::timed_out(within)),
+        };
+        Ok(Answered { value: read(status, &body)?, simulated, bytes: body.len() })
+    }
+
+    async fn exchange(&self, call: &Call) -> Result<(u16, Option<String>, Vec<u8>), FetchError> {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(&call.path);
+        }
+        if !call.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(&call.query);
+        }
+        let method = match call.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Post => reqwest::Method::POST,
+            Method::Delete => reqwest::Method::DELETE,
+        };
+        let mut request = self.http.request(method, url);
+        if let Some(body) = &call.body {
+            request = request.header("content-type", "application/json").body(body.clone());
+        }
+        let mut response = request.send().await.map_err(|error| self.failed(&error))?;
+        let status = response.status().as_u16();
+        let simulated = response.headers().get(SIMULATED_HEADER).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let limit = self.limits.body_bytes_max;
+        if response.content_length().is_some_and(|bytes| bytes > limit as u64) {
+            return Err(FetchError::too_large(limit));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
+            if body.len() + chunk.len() > limit {
+                return Err(FetchError::too_large(limit));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok((status, simulated, body))
+    }
+
+    fn failed(&self, error: &reqwest::Error) -> FetchError {
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+        }
+        if error.is_timeout() {
+            FetchError::timed_out(self.limits.connect_within)
+        } else if error.is_connect() {
+            FetchError::new(Code::Unreachable, format!("cannot reach {}: {cause}", self.base()))
+        } else {
+            FetchError::new(Code::CutShort, format!("the connection to {} ended in the middle: {cause}", self.base()))
+        }
+    }
+
+    /// The dashboard. Both times of the snapshot are given by `clock`, the operator's.
+    pub async fn dashboard(&self, clock: impl Fn() -> Timestamp) -> Result<Answered<Snapshot>, FetchError> {
+        let requested_at = clock();
+        let answered: Answered<wire::Dashboard> = self.send(&Call::dashboard()).await?;
+        Ok(Answered {
+            value: wire::snapshot(answered.value, requested_at, clock()),
+            simulated: answered.simulated,
+            bytes: answered.bytes,
+        })
+    }
+
+    /// The last `tail` lines of an instance's log, oldest first.
+    pub async fn instance_logs(&self, uuid: &str, tail: usize, source: Option<&str>) -> Result<Vec<LogLine>, FetchError> {
+        self.lines(&Call::instance_logs(uuid, tail, source)).await
+    }
+
+    /// The last `tail` lines of the manager's own log, oldest first.
+    pub async fn manager_logs(&self, tail: usize) -> Result<Vec<LogLine>, FetchError> {
+        self.lines(&Call::manager_logs(tail)).await
+    }
+
+    async fn lines(&self, call: &Call) -> Result<Vec<LogLine>, FetchError> {
+        // A manager whose buffer was never made answers `null`.
+        let lines: Option<Vec<wire::LogLine>> = self.send(call).await?.value;
+        let lines = lines.unwrap_or_default();
+        let received = lines.len();
+        let read: Vec<LogLine> = lines.into_iter().filter_map(wire::log_line).collect();
+        if read.is_empty() && received > 0 {
+            return Err(FetchError::new(Code::NotAManager, format!("{received} log lines came, and none could be read")));
+        }
+        Ok(read)
+    }
+
+    /// Machines that the manager destroys instances on.
+    pub async fn bad_hosts(&self) -> Result<Vec<wire::BadHostEntry>, FetchError> {
+        Ok(self.send(&Call::bad_hosts()).await?.value)
+    }
+
+    /// The rows without vast.ai's fields.
+    pub async fn status(&self) -> Result<Vec<wire::Instance>, FetchError> {
+        Ok(self.send(&Call::status()).await?.value)
+    }
+
+    /// Offers, by vast.ai's filter language or the manager's default.
+    pub async fn offers(&self, filter: Option<&str>) -> Result<wire::Offers, FetchError> {
+        Ok(self.send(&Call::offers(filter)).await?.value)
+    }
+
+    /// The best rate ever measured on each machine.
+    pub async fn host_perf(&self) -> Result<Vec<wire::HostPerf>, FetchError> {
+        Ok(self.send(&Call::host_perf()).await?.value)
+    }
+
+    /// The prover's own status, as it says it.
+    pub async fn cuzk_status(&self, uuid: &str) -> Result<serde_json::Value, FetchError> {
+        Ok(self.send(&Call::cuzk_status(uuid)).await?.value)
+    }
+}

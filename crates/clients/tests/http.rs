@@ -1,0 +1,97 @@
+//! The client against managers that misbehave, over real sockets.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use dwell_clients::{Call, Code, Limits, ManagerClient};
+use dwell_fleet::Timestamp;
+use dwell_wire::KillRequest;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+/// A server that answers every connection with `answer` and then does as told.
+async fn server(answer: Vec<u8>, hang: bool) -> (ManagerClient, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            counter.fetch_add(1, Ordering::SeqCst);
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                let mut request = [0; 4096];
+                let _ = socket.read(&mut request).await;
+                let _ = socket.write_all(&answer).await;
+                if hang {
+                    std::future::pending::<()>().await;
+                }
+            });
+        }
+    });
+    let limits = Limits { body_bytes_max: 1024 * 1024, within_at_most: Some(Duration::from_millis(400)), ..Limits::default() };
+    (ManagerClient::new(&address.to_string(), limits).unwrap(), asked)
+}
+
+fn http(status: &str, length: usize, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}").into_bytes()
+}
+
+async fn code_of(answer: Vec<u8>, hang: bool) -> Code {
+    let (client, _) = server(answer, hang).await;
+    client.dashboard(|| Timestamp::UNIX_EPOCH).await.unwrap_err().code
+}
+
+#[tokio::test]
+async fn every_misbehaviour_has_its_code() {
+    let dashboard = r#"{"instances":[],"updated_at":"2026-12-01T02:41:48Z"}"#;
+    assert_eq!(code_of(http("200 OK", 400, dashboard), false).await, Code::CutShort, "cut in the middle of the body");
+    assert_eq!(code_of(http("200 OK", 400, dashboard), true).await, Code::TimedOut, "stops in the middle of the body");
+    assert_eq!(code_of(Vec::new(), true).await, Code::TimedOut, "never answers");
+    assert_eq!(code_of(Vec::new(), false).await, Code::CutShort, "hangs up");
+    assert_eq!(code_of(http("200 OK", 27, "<html><h1>hello</h1></html>"), false).await, Code::NotAManager);
+    assert_eq!(code_of(http("500 Oops", 4, "oops"), false).await, Code::ManagerFailed);
+    assert_eq!(code_of(http("302 Found", 0, ""), false).await, Code::NotAManager, "redirects are not followed");
+    assert_eq!(code_of(http("200 OK", 1 << 30, "[[["), true).await, Code::TooLarge, "1 GiB announced");
+    let endless = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}", "x".repeat(2 << 20)).into_bytes();
+    assert_eq!(code_of(endless, true).await, Code::TooLarge, "2 MiB unannounced where 1 is the limit");
+}
+
+#[tokio::test]
+async fn nobody_there_is_unreachable_and_a_wrong_address_says_so() {
+    let port = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let client = ManagerClient::new(&format!("http://127.0.0.1:{port}"), Limits::default()).unwrap();
+    let error = client.manager_logs(10).await.unwrap_err();
+    assert_eq!(error.code, Code::Unreachable);
+    assert!(error.to_string().starts_with("cannot reach http://127.0.0.1:"), "{error}");
+    for wrong in ["ftp://host", "http://", "", "http://[::1"] {
+        assert_eq!(ManagerClient::new(wrong, Limits::default()).unwrap_err().code, Code::BadAddress, "{wrong:?}");
+    }
+    let login = ManagerClient::new("http://me:hunter2@host", Limits::default()).unwrap_err();
+    assert!(!login.to_string().contains("hunter2"), "{login}");
+}
+
+#[tokio::test]
+async fn reads_are_tried_twice_and_actions_once() {
+    let (client, asked) = server(Vec::new(), false).await;
+    assert!(client.host_perf().await.is_err());
+    assert_eq!(asked.swap(0, Ordering::SeqCst), 2);
+    let kill = Call::kill(&KillRequest { vast_id: 7, uuid: "u".into() });
+    assert!(client.send::<serde_json::Value>(&kill).await.is_err());
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn paths_and_queries_are_escaped() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = ManagerClient::new(&format!("http://{}/prefix/", listener.local_addr().unwrap()), Limits::default()).unwrap();
+    let asking = tokio::spawn(async move { client.instance_logs("../a b?x=1#y", 5, Some("a&tail=9")).await });
+    let (mut socket, _) = listener.accept().await.unwrap();
+    let mut request = vec![0; 4096];
+    let read = socket.read(&mut request).await.unwrap();
+    let line = String::from_utf8_lossy(&request[..read]).lines().next().unwrap().to_owned();
+    assert_eq!(line, "GET /prefix/api/instance-logs/..%2Fa%20b%3Fx=1%23y?tail=5&source=a%26tail%3D9 HTTP/1.1");
+    socket.write_all(&http("200 OK", 4, "null")).await.unwrap();
+    assert_eq!(asking.await.unwrap().unwrap(), []);
+}
