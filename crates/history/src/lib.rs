@@ -1,1 +1,118 @@
-//! placeholder
+//! What happened, kept: transitions, thinned gauges, flags, and every log line ever fetched. The manager forgets its logs
+//! at a restart and its killed rows after a week; this does not.
+//!
+//! One SQLite file, write-ahead log, one transaction for each answer: killed at any moment, it holds all answers before
+//! the last or all with it. Several processes may watch the same fleet; what both see is kept once. Only this crate knows SQL.
+
+mod load;
+mod logs;
+mod record;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use dwell_fleet::{Key, Timestamp};
+use rusqlite::Connection;
+use rusqlite_migration::{M, Migrations};
+
+pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
+pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
+pub use record::Answer;
+
+static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| Migrations::new(vec![M::up(include_str!("schema.sql"))]));
+
+/// Why history could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// The file is from a newer Dwell.
+    #[error("the history at {path} was written by a newer Dwell; update this one, or give it another file")]
+    Newer {
+        /// The file.
+        path: String,
+    },
+    /// The file cannot be opened, or is no database.
+    #[error("cannot open the history at {path}: {reason}")]
+    Open {
+        /// The file.
+        path: String,
+        /// The reason given.
+        reason: String,
+    },
+    /// SQLite refused: disk full, locked for too long, damaged.
+    #[error("the history cannot be read or written: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+}
+
+/// A fleet in the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FleetId(i64);
+
+/// An open history.
+#[derive(Debug)]
+pub struct History {
+    connection: Connection,
+    /// Which row of the database each instance in memory is. Keys of instances are the process's own.
+    rows: HashMap<(FleetId, Key), i64>,
+    /// Newest gauge written for each row, for thinning.
+    gauges_at: HashMap<i64, i64>,
+    /// Last time each row's identity was written, for thinning.
+    listed_at: HashMap<i64, i64>,
+}
+
+impl History {
+    /// Opens or creates the file, bringing its schema up to date.
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        let shown = path.display().to_string();
+        let opened = |reason: String| HistoryError::Open { path: shown.clone(), reason };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| opened(error.to_string()))?;
+        }
+        let connection = Connection::open(path).map_err(|error| opened(error.to_string()))?;
+        Self::prepare(connection).map_err(|error| match error {
+            rusqlite_migration::Error::MigrationDefinition(
+                rusqlite_migration::MigrationDefinitionError::DatabaseTooFarAhead,
+            ) => HistoryError::Newer { path: shown.clone() },
+            other => opened(other.to_string()),
+        })
+    }
+
+    /// A history that lives as long as the process: simulations.
+    pub fn in_memory() -> Result<Self, HistoryError> {
+        Self::prepare(Connection::open_in_memory()?)
+            .map_err(|error| HistoryError::Open { path: ":memory:".to_owned(), reason: error.to_string() })
+    }
+
+    fn prepare(mut connection: Connection) -> Result<Self, rusqlite_migration::Error> {
+        connection.busy_timeout(Duration::from_secs(10))?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        // Safe against a killed process at any moment; a power cut can cost the last answers, never the file.
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        MIGRATIONS.to_latest(&mut connection)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(Self { connection, rows: HashMap::new(), gauges_at: HashMap::new(), listed_at: HashMap::new() })
+    }
+
+    /// The fleet of a manager at this address; `simulated` keeps each simulated run apart.
+    pub fn fleet(&mut self, address: &str, simulated: Option<&str>) -> Result<FleetId, HistoryError> {
+        let simulated = simulated.unwrap_or("");
+        self.connection
+            .execute("INSERT OR IGNORE INTO fleet (address, simulated) VALUES (?1, ?2)", (address, simulated))?;
+        let id = self.connection.query_row(
+            "SELECT id FROM fleet WHERE address = ?1 AND simulated = ?2",
+            (address, simulated),
+            |row| row.get(0),
+        )?;
+        Ok(FleetId(id))
+    }
+}
+
+fn ms(at: Timestamp) -> i64 {
+    at.as_millisecond()
+}
+
+fn time(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
+}
