@@ -239,8 +239,10 @@ impl Manager {
     /// `GET /api/instance-logs/{uuid}`: an unknown uuid answers like a silent instance, and gets a buffer.
     pub(crate) fn instance_logs(&mut self, uuid: &str, tail: usize, source: Option<&str>) -> Vec<wire::LogLine> {
         let buffer = self.buffers.entry(uuid.to_owned()).or_default();
-        let wanted: Vec<_> = buffer.iter().filter(|line| source.is_none_or(|source| line.src.as_deref() == Some(source))).collect();
-        wanted[wanted.len().saturating_sub(tail)..].iter().map(|line| (*line).clone()).collect()
+        let of_source = |line: &&wire::LogLine| source.is_none_or(|source| line.src.as_deref() == Some(source));
+        let mut newest: Vec<wire::LogLine> = buffer.iter().rev().filter(of_source).take(tail).cloned().collect();
+        newest.reverse();
+        newest
     }
 
     /// `GET /api/manager-logs`.

@@ -1,1 +1,27 @@
-//! placeholder
+//! Everything an operator can ask or do, once: the watch loop, the commands, the settings. Shells (window, terminal, web
+//! bridge) call this crate and nothing else; this crate knows no window, no clap, no HTTP framework.
+
+#[macro_use]
+mod table;
+mod app;
+mod bindings;
+mod drive;
+pub mod dto;
+mod error;
+mod hub;
+mod look;
+mod settings;
+mod view;
+mod virtual_time;
+mod watch;
+
+pub use app::{App, COMMANDS, CommandInfo};
+pub use bindings::typescript;
+pub use dwell_fleet::words;
+pub use dwell_simulator::{FaultKind, Scenario, Served, World, serve, shipped};
+pub use error::ApiError;
+pub use hub::Hub;
+pub use look::Look;
+pub use settings::Folder;
+pub use virtual_time::{Change, VirtualFleet};
+pub use watch::{Connection, Effect, Event, Pace, Watch};

@@ -311,10 +311,10 @@ impl Case<'_> {
                     kind: FlagKind::Stalled,
                     since: shift(silent_from, silence_limit(state)),
                     reason: format!(
-                        "in {state} for {} and no progress seen for {}: {proof}; {}",
+                        "in {state} for {} and no progress seen for {}: {proof}{}",
                         self.dwell_words(),
                         duration(silent_s),
-                        self.gpu_words()
+                        self.and_gpu()
                     ),
                     certainty: "Likely stuck: the log channel was working for it and would show progress. A log shipper that died \
                                 while the work goes on would look the same."
@@ -327,11 +327,11 @@ impl Case<'_> {
                 kind: FlagKind::Stalled,
                 since: self.entered_plus(expectation.limit_s),
                 reason: format!(
-                    "in {state} for {}, longer than its kind has ever needed ({}); {}; {}",
+                    "in {state} for {}, longer than its kind has ever needed ({}); {}{}",
                     self.dwell_words(),
                     against(expectation),
                     self.blind_words(),
-                    self.gpu_words()
+                    self.and_gpu()
                 ),
                 certainty: "By time alone: nothing that could show progress is working, so slow and stuck cannot be told apart. The \
                             empty log is not evidence of failure."
@@ -341,17 +341,16 @@ impl Case<'_> {
             ChannelHealth::Blind(_) => {
                 let after_s = match state {
                     State::ParamsDone => INVISIBLE_AFTER_PARAMS_DONE_S,
-                    State::BenchDone => expectation.late_from_s,
-                    _ => expectation.usual_s,
+                    _ => expectation.late_from_s,
                 };
                 (self.dwell_s >= after_s).then(|| Flag {
                     kind: FlagKind::Invisible,
                     since: self.entered_plus(after_s),
                     reason: format!(
-                        "in {state} for {} and nothing that could show progress is working: {}; {}",
+                        "in {state} for {} and nothing that could show progress is working: {}{}",
                         self.dwell_words(),
                         self.blind_words(),
-                        self.gpu_words()
+                        self.and_gpu()
                     ),
                     certainty: self.invisible_certainty(expectation),
                     would_show: self.would_show(),
@@ -507,6 +506,14 @@ impl Case<'_> {
             }
             ChannelHealth::Blind(WhyBlind::NoSource) => "no log exists in this state".to_owned(),
             _ => "its log was not read yet".to_owned(),
+        }
+    }
+
+    /// What the GPU shows, where it should be at work: parameters are fetched without it.
+    fn and_gpu(&self) -> String {
+        match self.instance.state {
+            State::ParamsDone | State::Running => format!("; {}", self.gpu_words()),
+            _ => String::new(),
         }
     }
 

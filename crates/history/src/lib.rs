@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use dwell_fleet::{Key, Timestamp};
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use rusqlite_migration::{M, Migrations};
 
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
@@ -106,6 +106,17 @@ impl History {
             |row| row.get(0),
         )?;
         Ok(FleetId(id))
+    }
+}
+
+impl History {
+    /// What the simulator last answering at this address said of itself; `None` for a real manager or an unknown address.
+    pub fn latest_simulated(&self, address: &str) -> Result<Option<String>, HistoryError> {
+        let latest: Option<String> = self
+            .connection
+            .query_row("SELECT simulated FROM fleet WHERE address = ?1 ORDER BY id DESC LIMIT 1", [address], |row| row.get(0))
+            .optional()?;
+        Ok(latest.filter(|simulated| !simulated.is_empty()))
     }
 }
 

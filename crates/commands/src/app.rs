@@ -1,0 +1,321 @@
+//! The application: which fleet is watched, and every command as one function.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dwell_clients::{Limits, ManagerClient};
+use dwell_history::History;
+use dwell_simulator::{Scenario, World, serve};
+use serde::de::DeserializeOwned;
+use tokio::sync::{Mutex, mpsc, oneshot};
+
+use crate::dto::*;
+use crate::drive::{Ask, Clock, Driver};
+use crate::hub::Hub;
+use crate::settings::{Folder, Settings};
+use crate::ApiError;
+
+/// Questions that may wait for the watcher.
+const ASKS_WAITING_MAX: usize = 64;
+
+/// The application behind a window or a terminal.
+#[derive(Debug)]
+pub struct App {
+    folder: Folder,
+    hub: Hub,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    session: Option<Session>,
+}
+
+#[derive(Debug)]
+struct Session {
+    name: String,
+    asks: mpsc::Sender<Ask>,
+    /// Keeps a served simulation alive.
+    _served: Option<Arc<dwell_simulator::Served>>,
+}
+
+macro_rules! commands {
+    ($($name:ident($request:ident) -> $response:ident, $risk:ident, $title:literal, $keys:literal;)*) => {
+        /// A row of the command table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct CommandInfo {
+            /// Name, as it is called.
+            pub name: &'static str,
+            /// Type of its request.
+            pub request: &'static str,
+            /// Type of its response.
+            pub response: &'static str,
+            /// `read` or `view`.
+            pub risk: &'static str,
+            /// What it does, for menus and the palette.
+            pub title: &'static str,
+            /// Keys in the window; empty where there are none.
+            pub keys: &'static str,
+        }
+
+        /// The command table.
+        pub const COMMANDS: &[CommandInfo] = &[$(CommandInfo {
+            name: stringify!($name),
+            request: stringify!($request),
+            response: stringify!($response),
+            risk: stringify!($risk),
+            title: $title,
+            keys: $keys,
+        }),*];
+
+        impl App {
+            /// Calls a command by name with its request as JSON.
+            pub async fn call(&self, name: &str, request: serde_json::Value) -> Result<serde_json::Value, ApiError> {
+                match name {
+                    $(stringify!($name) => {
+                        let request: $request = read(request)?;
+                        let response: $response = self.$name(request).await?;
+                        serde_json::to_value(response).map_err(|error| ApiError::new("bug", error.to_string()))
+                    })*
+                    _ => Err(ApiError::new("unknown-command", format!("no command is called {name:?}"))),
+                }
+            }
+        }
+    };
+}
+for_each_command!(commands);
+
+fn read<T: DeserializeOwned>(request: serde_json::Value) -> Result<T, ApiError> {
+    let request = if request.is_null() { serde_json::json!({}) } else { request };
+    serde_json::from_value(request).map_err(|error| ApiError::new("bad-request", error.to_string()))
+}
+
+impl App {
+    /// An application that keeps its files in the given folder, or where [`Folder::find`] says. Watches nothing yet.
+    pub fn new(folder: Option<PathBuf>) -> Result<Self, ApiError> {
+        Ok(Self { folder: Folder::find(folder)?, hub: Hub::default(), state: Mutex::default() })
+    }
+
+    /// What is seen, as a stream.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Goes on watching the fleet that was watched last, if any.
+    pub async fn resume(&self) -> Result<(), ApiError> {
+        let settings = Settings::load(&self.folder)?;
+        if let Some(name) = settings.watching.clone() {
+            let address = settings.address_of(&name)?.to_owned();
+            self.watch_live(name, &address).await?;
+        }
+        Ok(())
+    }
+
+    async fn watch_live(&self, name: String, address: &str) -> Result<(), ApiError> {
+        let client = ManagerClient::new(address, Limits::default())?;
+        let history = History::open(&self.folder.history())?;
+        let driver = Driver::new(name.clone(), client, history, Clock::System)?;
+        self.begin(name, driver, None).await
+    }
+
+    async fn begin(&self, name: String, driver: Driver, served: Option<Arc<dwell_simulator::Served>>) -> Result<(), ApiError> {
+        let (asks, asked) = mpsc::channel(ASKS_WAITING_MAX);
+        let mut state = self.state.lock().await;
+        state.session = None;
+        self.hub.reset();
+        let hub = self.hub.clone();
+        // A thread of its own: SQLite blocks, and must not hold up a window.
+        std::thread::Builder::new()
+            .name("dwell-watch".to_owned())
+            .spawn(move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                Ok(runtime) => runtime.block_on(driver.run(hub, asked)),
+                Err(error) => tracing::error!(%error, "cannot start watching"),
+            })
+            .map_err(|error| ApiError::new("no-thread", format!("cannot start watching: {error}")))?;
+        state.session = Some(Session { name, asks, _served: served });
+        Ok(())
+    }
+
+    async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, ApiError> {
+        let asks = {
+            let state = self.state.lock().await;
+            state.session.as_ref().ok_or_else(ApiError::no_fleet)?.asks.clone()
+        };
+        let (reply, answer) = oneshot::channel();
+        let ended = |_| ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again");
+        asks.send(make(reply)).await.map_err(|_| ended(()))?;
+        answer.await.map_err(|_| ended(()))
+    }
+
+    async fn tell(&self, ask: Ask) -> Result<Nothing, ApiError> {
+        let state = self.state.lock().await;
+        let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+        session.asks.send(ask).await.map_err(|_| ApiError::new("watch-ended", "the watch over this fleet has ended"))?;
+        Ok(Nothing {})
+    }
+
+    async fn list(&self) -> Result<Fleets, ApiError> {
+        let saved = Settings::load(&self.folder)?.fleets;
+        let watching = self.state.lock().await.session.as_ref().map(|session| session.name.clone());
+        Ok(Fleets { saved, watching })
+    }
+}
+
+/// The commands, in the table's order.
+impl App {
+    /// The fleet as it is.
+    pub async fn fleet(&self, _: Nothing) -> Result<FleetView, ApiError> {
+        self.ask(Ask::Fleet).await
+    }
+
+    /// An instance's page.
+    pub async fn instance(&self, request: InstanceRequest) -> Result<InstancePage, ApiError> {
+        self.ask(|reply| Ask::Instance(request, reply)).await?
+    }
+
+    /// An instance's kept log lines.
+    pub async fn logs(&self, request: LogRequest) -> Result<LogPage, ApiError> {
+        self.ask(|reply| Ask::Logs(request, reply)).await?
+    }
+
+    /// The manager's own kept log lines.
+    pub async fn manager_logs(&self, request: LogRequest) -> Result<LogPage, ApiError> {
+        let request = LogRequest { id: None, ..request };
+        self.ask(|reply| Ask::Logs(request, reply)).await?
+    }
+
+    /// Reads everything now.
+    pub async fn refresh(&self, _: Nothing) -> Result<Nothing, ApiError> {
+        self.tell(Ask::Refresh).await
+    }
+
+    /// The saved fleets.
+    pub async fn fleets(&self, _: Nothing) -> Result<Fleets, ApiError> {
+        self.list().await
+    }
+
+    /// Saves a fleet and watches it.
+    pub async fn connect(&self, request: ConnectRequest) -> Result<Fleets, ApiError> {
+        let client = ManagerClient::new(request.address.trim(), Limits::default())?;
+        let address = client.base().to_owned();
+        let name = request.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| address.clone());
+        let mut settings = Settings::load(&self.folder)?;
+        settings.fleets.retain(|fleet| fleet.name != name);
+        settings.fleets.push(SavedFleet { name: name.clone(), address: address.clone() });
+        settings.watching = Some(name.clone());
+        settings.save(&self.folder)?;
+        self.watch_live(name, &address).await?;
+        self.list().await
+    }
+
+    /// Watches a saved fleet.
+    pub async fn watch_saved(&self, request: FleetName) -> Result<Fleets, ApiError> {
+        let mut settings = Settings::load(&self.folder)?;
+        let address = settings.address_of(&request.name)?.to_owned();
+        settings.watching = Some(request.name.clone());
+        settings.save(&self.folder)?;
+        self.watch_live(request.name, &address).await?;
+        self.list().await
+    }
+
+    /// Forgets a saved fleet. Its history stays.
+    pub async fn forget(&self, request: FleetName) -> Result<Fleets, ApiError> {
+        let mut settings = Settings::load(&self.folder)?;
+        settings.address_of(&request.name)?;
+        settings.fleets.retain(|fleet| fleet.name != request.name);
+        if settings.watching.as_ref() == Some(&request.name) {
+            settings.watching = None;
+            self.state.lock().await.session = None;
+        }
+        settings.save(&self.folder)?;
+        self.list().await
+    }
+
+    /// The scenarios that can be simulated.
+    pub async fn scenarios(&self, _: Nothing) -> Result<Scenarios, ApiError> {
+        let scenarios = dwell_simulator::shipped()
+            .into_iter()
+            .map(|scenario| ScenarioInfo {
+                name: scenario.name,
+                title: scenario.title,
+                summary: scenario.summary.split_whitespace().collect::<Vec<_>>().join(" "),
+                speed: scenario.speed,
+            })
+            .collect();
+        Ok(Scenarios { scenarios })
+    }
+
+    /// Watches a simulated fleet: a manager of its own on loopback, a history that ends with it.
+    pub async fn simulate(&self, request: SimulateRequest) -> Result<Fleets, ApiError> {
+        let scenario = Scenario::named(&request.scenario)?;
+        let seed = request.seed.unwrap_or(scenario.seed);
+        let speed = request.speed.unwrap_or(scenario.speed);
+        let name = scenario.title.clone();
+        let origin = Clock::System.now();
+        // Building the world plays back the days before its first screen.
+        let world = tokio::task::spawn_blocking(move || World::new(scenario, seed, origin))
+            .await
+            .map_err(|error| ApiError::new("bug", error.to_string()))?;
+        let served = Arc::new(serve(world, speed, 0).await?);
+        let client = ManagerClient::new(&served.url(), Limits::default())?;
+        let driver = Driver::new(name.clone(), client, History::in_memory()?, Clock::Simulated(Arc::clone(&served)))?;
+        self.begin(name, driver.slow_on_flag(), Some(served)).await?;
+        self.list().await
+    }
+
+    /// Changes the speed of a simulation.
+    pub async fn set_speed(&self, request: SpeedRequest) -> Result<Nothing, ApiError> {
+        if !request.speed.is_finite() || request.speed < 0.0 {
+            return Err(ApiError::new("bad-request", "a speed is a number from 0 up"));
+        }
+        self.tell(Ask::Speed(request.speed)).await
+    }
+
+    /// Checks what Dwell needs of this machine.
+    pub async fn doctor(&self, _: Nothing) -> Result<Doctor, ApiError> {
+        let mut checks = Vec::new();
+        let mut check = |name: &str, outcome: Result<String, String>| {
+            let (ok, detail) = match outcome {
+                Ok(detail) => (true, detail),
+                Err(detail) => (false, detail),
+            };
+            checks.push(Check { name: name.to_owned(), ok, detail });
+        };
+        check("Data folder", Ok(self.folder.path().display().to_string()));
+        check(
+            "History",
+            History::open(&self.folder.history())
+                .map(|_| self.folder.history().display().to_string())
+                .map_err(|error| error.to_string()),
+        );
+        check(
+            "Settings",
+            Settings::load(&self.folder).map(|settings| format!("{} saved fleets", settings.fleets.len())).map_err(|error| error.message),
+        );
+        check(
+            "HTTPS certificates",
+            ManagerClient::new("https://localhost", Limits::default())
+                .map(|_| "found".to_owned())
+                .map_err(|error| error.message),
+        );
+        if let Ok(view) = self.ask(Ask::Fleet).await {
+            let skew = view.connection.clock_skew_s;
+            check(
+                "Clock",
+                match skew {
+                    None => Ok("the manager's clock is not known yet".to_owned()),
+                    Some(skew) if skew.abs() < 5.0 => Ok(format!("within {:.1} s of the manager's", skew.abs())),
+                    Some(skew) => Err(format!("{skew:+.0} s from the manager's; dwell is counted on the manager's clock and stays right")),
+                },
+            );
+            check(
+                "Manager",
+                match &view.connection.error {
+                    Some(error) => Err(error.message.clone()),
+                    None => Ok(view.connection.state),
+                },
+            );
+        }
+        Ok(Doctor { checks })
+    }
+}

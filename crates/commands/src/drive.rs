@@ -1,0 +1,416 @@
+//! Performs what the watch loop asks for: HTTP, history, time. The only place where they meet.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dwell_clients::{FetchError, ManagerClient};
+use dwell_fleet::{Fleet, Instance, Key, Presence, Timestamp};
+use dwell_history::{Answer, FleetId, History, LogOwner, LogQuery};
+use dwell_simulator::Served;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use crate::dto::*;
+use crate::hub::Hub;
+use crate::view::{self, Context};
+use crate::watch::{Effect, Event, Pace, Watch};
+use crate::ApiError;
+
+/// Log lines given where a request names no number, and at most.
+const LINES_ORDINARY: usize = 1_000;
+const LINES_MOST: usize = 10_000;
+/// Transitions and gauges on an instance's page at most.
+const LIFE_MOST: usize = 200;
+const GAUGES_MOST: usize = 1_500;
+/// Views published at most this often.
+const PUBLISH_EVERY: Duration = Duration::from_millis(250);
+/// How often time is looked at.
+const TICK_EVERY: Duration = Duration::from_millis(100);
+
+/// The fleet's time: the operator's clock, or a simulation's.
+#[derive(Debug, Clone)]
+pub(crate) enum Clock {
+    System,
+    Simulated(Arc<Served>),
+}
+
+impl Clock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where the wall clock is read; everything below is given the time")]
+    pub(crate) fn now(&self) -> Timestamp {
+        match self {
+            Self::System => Timestamp::now(),
+            Self::Simulated(served) => served.now(),
+        }
+    }
+
+    pub(crate) fn speed(&self) -> f64 {
+        match self {
+            Self::System => 1.0,
+            Self::Simulated(served) => served.speed(),
+        }
+    }
+}
+
+/// A fleet being watched: the loop, its client, its history.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    watch: Watch,
+    client: ManagerClient,
+    history: History,
+    fleet_id: FleetId,
+    simulated: Option<String>,
+    clock: Clock,
+    pace: Pace,
+    name: String,
+    under_way: JoinSet<Event>,
+    history_error: Option<String>,
+    changed: bool,
+    /// A simulation is slowed to real time when it first has something to show.
+    slow_on_flag: bool,
+}
+
+impl Driver {
+    pub(crate) fn new(name: String, client: ManagerClient, mut history: History, clock: Clock) -> Result<Self, ApiError> {
+        let pace = Pace::at_speed(clock.speed());
+        let simulated = history.latest_simulated(client.base())?;
+        let fleet_id = history.fleet(client.base(), simulated.as_deref())?;
+        let watch = watch_of(&mut history, fleet_id, pace, clock.now())?;
+        Ok(Self {
+            watch,
+            client,
+            history,
+            fleet_id,
+            simulated,
+            pace,
+            name,
+            under_way: JoinSet::new(),
+            history_error: None,
+            changed: true,
+            slow_on_flag: false,
+            clock,
+        })
+    }
+
+    pub(crate) fn slow_on_flag(mut self) -> Self {
+        self.slow_on_flag = true;
+        self
+    }
+
+    /// One complete look: dashboard, manager's log, the logs that have something. Fails only where the dashboard does.
+    pub(crate) async fn look(&mut self) -> Result<(), ApiError> {
+        self.step(Event::Refresh);
+        loop {
+            let failure = self.watch.connection().failure.clone();
+            if let Some(failure) = failure {
+                return Err(failure.into());
+            }
+            if self.watch.is_settled() && self.under_way.is_empty() {
+                return Ok(());
+            }
+            match self.under_way.join_next().await {
+                Some(event) => self.take(event),
+                None => self.step(Event::Tick),
+            }
+        }
+    }
+
+    /// Watches until nobody asks any more.
+    pub(crate) async fn run(mut self, hub: Hub, mut asked: mpsc::Receiver<Ask>) {
+        let mut tick = tokio::time::interval(TICK_EVERY);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut published_at: Option<Instant> = None;
+        loop {
+            tokio::select! {
+                Some(event) = self.under_way.join_next(), if !self.under_way.is_empty() => self.take(event),
+                ask = asked.recv() => match ask {
+                    Some(ask) => self.answer(ask),
+                    None => return,
+                },
+                _ = tick.tick() => self.step(Event::Tick),
+            }
+            if self.changed && published_at.is_none_or(|at| at.elapsed() >= PUBLISH_EVERY) {
+                self.changed = false;
+                published_at = Some(Instant::now());
+                hub.publish(self.view());
+            }
+        }
+    }
+
+    fn take(&mut self, event: Result<Event, tokio::task::JoinError>) {
+        match event {
+            Ok(event) => self.step(event),
+            Err(error) => tracing::error!(%error, "a reading ended without an answer"),
+        }
+    }
+
+    fn step(&mut self, event: Event) {
+        if let Event::Dashboard(Ok((_, simulated))) = &event
+            && *simulated != self.simulated
+            && let Err(error) = self.change_identity(simulated.clone())
+        {
+            self.history_error = Some(error.to_string());
+        }
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            let now = self.clock.now();
+            for effect in self.watch.step(event, now) {
+                self.perform(effect, &mut events);
+            }
+        }
+    }
+
+    /// Another run of a simulator, or a real manager where a simulated one was: another fleet, with a history of its own.
+    fn change_identity(&mut self, simulated: Option<String>) -> Result<(), ApiError> {
+        let fleet_id = self.history.fleet(self.client.base(), simulated.as_deref())?;
+        let asking = std::mem::replace(&mut self.watch, watch_of(&mut self.history, fleet_id, self.pace, self.clock.now())?);
+        drop(asking);
+        self.fleet_id = fleet_id;
+        self.simulated = simulated;
+        Ok(())
+    }
+
+    fn perform(&mut self, effect: Effect, events: &mut Vec<Event>) {
+        let client = self.client.clone();
+        match effect {
+            Effect::FetchDashboard => {
+                let clock = self.clock.clone();
+                self.under_way.spawn(async move {
+                    let answered = client.dashboard(|| clock.now()).await;
+                    Event::Dashboard(answered.map(|answered| (answered.value, answered.simulated)))
+                });
+            }
+            Effect::FetchInstanceLines { key, uuid, tail } => {
+                self.under_way.spawn(async move {
+                    Event::InstanceLines { key, tail, result: client.instance_logs(&uuid, tail, None).await }
+                });
+            }
+            Effect::FetchManagerLines { tail } => {
+                self.under_way.spawn(async move { Event::ManagerLines(client.manager_logs(tail).await) });
+            }
+            Effect::Record { observed, flags } => {
+                if self.slow_on_flag && flags.iter().any(|change| change.to.as_ref().is_some_and(|flag| flag.kind.needs_a_person())) {
+                    self.slow_on_flag = false;
+                    self.set_speed(1.0);
+                }
+                let fleet = self.watch.fleet();
+                let Some(as_of) = fleet.as_of() else { return };
+                let answer = Answer {
+                    as_of,
+                    instances: fleet.instances().collect(),
+                    transitions: &observed.transitions,
+                    merged: &observed.merged,
+                    gap: observed.gap,
+                    run: fleet.manager_run(),
+                    flags: &flags,
+                };
+                let kept = self.history.record(self.fleet_id, &answer);
+                self.note_history(kept.err().map(|error| error.to_string()));
+            }
+            Effect::KeepLines { key, lines, whole_buffer } => {
+                let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
+                let run = self.watch.fleet().manager_run().started_at;
+                let kept = self.history.append_lines(self.fleet_id, owner, &lines, whole_buffer, run);
+                let new = match kept {
+                    Ok(appended) => {
+                        self.note_history(None);
+                        appended.lines
+                    }
+                    // What cannot be kept is still seen.
+                    Err(error) => {
+                        self.note_history(Some(error.to_string()));
+                        lines
+                    }
+                };
+                if let Some(key) = key {
+                    events.push(Event::LinesKept { key, lines: new });
+                }
+            }
+            Effect::Publish => self.changed = true,
+        }
+    }
+
+    fn note_history(&mut self, error: Option<String>) {
+        if let Some(error) = &error
+            && self.history_error.as_ref() != Some(error)
+        {
+            tracing::error!(%error, "history is not being kept");
+        }
+        self.history_error = error;
+    }
+
+    fn set_speed(&mut self, speed: f64) {
+        if let Clock::Simulated(served) = &self.clock {
+            served.set_speed(speed);
+            self.pace = Pace::at_speed(speed);
+            self.watch.set_pace(self.pace);
+            self.changed = true;
+        }
+    }
+
+    pub(crate) fn view(&self) -> FleetView {
+        view::fleet_view(
+            &self.watch,
+            &Context {
+                name: self.name.clone(),
+                address: self.client.base().to_owned(),
+                speed: self.clock.speed(),
+                now: self.clock.now(),
+                history_error: self.history_error.clone(),
+            },
+        )
+    }
+
+    fn answer(&mut self, ask: Ask) {
+        // Whoever asked may have gone away; then nobody misses the answer.
+        match ask {
+            Ask::Fleet(reply) => drop(reply.send(self.view())),
+            Ask::Instance(request, reply) => drop(reply.send(self.instance_page(&request.id))),
+            Ask::Logs(request, reply) => drop(reply.send(self.logs(&request))),
+            Ask::Refresh => self.step(Event::Refresh),
+            Ask::Speed(speed) => {
+                self.slow_on_flag = false;
+                self.set_speed(speed);
+            }
+        }
+    }
+
+    pub(crate) fn instance_page(&mut self, id: &str) -> Result<InstancePage, ApiError> {
+        let key = resolve(self.watch.fleet(), id)?;
+        self.step(Event::LookAt(Some(key)));
+        let fleet = self.watch.fleet();
+        let Some(instance) = fleet.instance(key) else { return Err(unknown(id)) };
+        let since = dwell_fleet::shift(instance.last_listed_at, -86_400.0);
+        Ok(InstancePage {
+            row: view::row(instance, fleet),
+            facts: view::facts(instance),
+            life: view::life(&self.history.transitions(self.fleet_id, key, LIFE_MOST)?),
+            gauges: self
+                .history
+                .gauges(self.fleet_id, key, since, GAUGES_MOST)?
+                .into_iter()
+                .map(|point| GaugeView {
+                    at: point.at,
+                    gpu_util_percent: point.gpu_util_percent,
+                    gpu_temp_c: point.gpu_temp_c,
+                    log_lines: point.log_lines,
+                })
+                .collect(),
+            flags: self
+                .history
+                .flags(self.fleet_id, key, LIFE_MOST)?
+                .into_iter()
+                .map(|record| PastFlag {
+                    kind: record.kind.as_str().to_owned(),
+                    since: record.since,
+                    raised_at: record.raised_at,
+                    cleared_at: record.cleared_at,
+                    reason: record.reason,
+                })
+                .collect(),
+            evidence: view::evidence(instance),
+            silence: view::silence(instance),
+            gaps: self.history.gaps(self.fleet_id, since)?.into_iter().map(|(from, to)| GapView { from, to }).collect(),
+            first_seen_at: instance.first_seen_at,
+        })
+    }
+
+    pub(crate) fn logs(&mut self, request: &LogRequest) -> Result<LogPage, ApiError> {
+        let key = request.id.as_deref().map(|id| resolve(self.watch.fleet(), id)).transpose()?;
+        let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
+        if key.is_some() {
+            self.step(Event::LookAt(key));
+        }
+        let query = LogQuery {
+            source: request.source.clone(),
+            after_id: request.after,
+            before_id: request.before,
+            contains: request.contains.clone().filter(|text| !text.is_empty()),
+            limit: request.limit.unwrap_or(LINES_ORDINARY).min(LINES_MOST),
+        };
+        let started = self.watch.fleet().manager_run().started_at;
+        let lines = self.history.lines(self.fleet_id, owner, &query)?;
+        let instance = key.and_then(|key| self.watch.fleet().instance(key));
+        Ok(LogPage {
+            lines: lines.into_iter().map(|stored| view::line(stored, started)).collect(),
+            sources: self
+                .history
+                .sources(self.fleet_id, owner)?
+                .into_iter()
+                .map(|(source, lines)| SourceCount { source, lines })
+                .collect(),
+            manager_started_at: started,
+            silence: instance.and_then(view::silence),
+            read_at: instance.and_then(|instance| instance.log.read_at),
+        })
+    }
+}
+
+fn watch_of(history: &mut History, fleet_id: FleetId, pace: Pace, now: Timestamp) -> Result<Watch, ApiError> {
+    let remembered = history.remembered(fleet_id, now)?;
+    let mut fleet = Fleet::new(pace.gap_after_s());
+    fleet.remember(remembered.instances, remembered.past_stays, remembered.highest_key);
+    if let Some(started) = remembered.run.started_at.filter(|_| remembered.run.from_its_log) {
+        fleet.note_manager_start(started);
+    }
+    Ok(Watch::new(fleet, pace, now))
+}
+
+/// What the driver can be asked for.
+#[derive(Debug)]
+pub(crate) enum Ask {
+    Fleet(oneshot::Sender<FleetView>),
+    Instance(InstanceRequest, oneshot::Sender<Result<InstancePage, ApiError>>),
+    Logs(LogRequest, oneshot::Sender<Result<LogPage, ApiError>>),
+    Refresh,
+    Speed(f64),
+}
+
+/// The instance that a person means: an id, a unique prefix of one, a vast.ai number or a label.
+pub(crate) fn resolve(fleet: &Fleet, wanted: &str) -> Result<Key, ApiError> {
+    let wanted = wanted.trim();
+    let exact = |instance: &&Instance| {
+        instance.id() == wanted
+            || instance.vast_id.is_some_and(|id| id.to_string() == wanted)
+            || instance.row.label.as_deref() == Some(wanted)
+    };
+    let prefixed = |instance: &&Instance| {
+        !wanted.is_empty()
+            && (instance.id().starts_with(wanted) || instance.vast_id.is_some_and(|id| id.to_string().starts_with(wanted)))
+    };
+    let mut found: Vec<&Instance> = fleet.instances().filter(exact).collect();
+    // A killed row and its successor can share a label and a vast.ai number: the one still alive is meant.
+    if found.len() > 1 {
+        let alive = |instance: &&Instance| instance.state != dwell_fleet::State::Killed && instance.presence == Presence::Listed;
+        if found.iter().filter(|instance| alive(instance)).count() == 1 {
+            found.retain(alive);
+        }
+    }
+    if found.is_empty() {
+        found = fleet.instances().filter(prefixed).collect();
+    }
+    match found[..] {
+        [only] => Ok(only.key),
+        [] => Err(unknown(wanted)),
+        _ => {
+            let candidates: Vec<String> = found
+                .iter()
+                .take(10)
+                .map(|instance| format!("{} ({})", instance.id(), instance.state))
+                .collect();
+            let more = if found.len() > 10 { format!(" and {} more", found.len() - 10) } else { String::new() };
+            Err(ApiError::new("ambiguous-id", format!("{wanted:?} fits {} instances: {}{more}", found.len(), candidates.join(", ")))
+                .hint("give more of the id"))
+        }
+    }
+}
+
+fn unknown(wanted: &str) -> ApiError {
+    ApiError::new("unknown-id", format!("no instance has an id beginning with {wanted:?}"))
+        .hint("`dwellctl fleet` lists them; instances that the manager has forgotten are not watched any more")
+}
+
+impl From<FetchError> for ConnectionError {
+    fn from(error: FetchError) -> Self {
+        Self { code: error.code.as_str().to_owned(), message: error.message }
+    }
+}

@@ -1,0 +1,525 @@
+//! What commands take and give: plain data for the window, for `--json`, and for whoever reads that.
+//!
+//! Conventions, stable: times are RFC 3339 in UTC; a name ends in its unit; what no source told is `null`, never 0; an id
+//! is the manager's, or `vast-<number>` for an instance that has not registered.
+
+use dwell_fleet::Timestamp;
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+macro_rules! dto {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
+            pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+        )*
+
+        /// The TypeScript declaration of every type above, in order.
+        pub(crate) fn typescript(config: &ts_rs::Config) -> Vec<String> {
+            vec![$(<$name as TS>::decl(config)),*]
+        }
+    };
+}
+
+dto! {
+    /// Takes nothing.
+    Nothing {}
+
+    /// The fleet as it is.
+    FleetView {
+        /// What is watched and how.
+        watching: Watching,
+        /// The connection to the manager.
+        connection: ConnectionView,
+        /// The time that the instances are told of, on the manager's clock; `null` before the first answer.
+        #[ts(type = "string | null")]
+        as_of: Option<Timestamp>,
+        /// The time at which the answer arrived, on the operator's clock (simulated time in a simulation).
+        #[ts(type = "string | null")]
+        received_at: Option<Timestamp>,
+        /// Sums and counts.
+        summary: Summary,
+        /// When the manager's present run began, on its clock; `null` where not known.
+        #[ts(type = "string | null")]
+        manager_started_at: Option<Timestamp>,
+        /// The instances, most pressing first.
+        instances: Vec<InstanceRow>,
+    }
+
+    /// What is watched.
+    Watching {
+        /// Name that the operator gave, or the scenario's title.
+        name: String,
+        /// The manager's address.
+        address: String,
+        /// `live` or `simulated`.
+        mode: String,
+        /// What the simulator says of itself.
+        simulated: Option<String>,
+        /// Seconds of fleet time in a real second; 1 for a live fleet.
+        speed: f64,
+        /// The fleet time at `at_real`: where the window's clock starts from.
+        #[ts(type = "string")]
+        now: Timestamp,
+    }
+
+    /// The connection to the manager.
+    ConnectionView {
+        /// `connecting`, `ok` or `failing`.
+        state: String,
+        /// Latest failure.
+        error: Option<ConnectionError>,
+        /// Last good answer, on the operator's clock.
+        #[ts(type = "string | null")]
+        last_ok_at: Option<Timestamp>,
+        /// First failure since.
+        #[ts(type = "string | null")]
+        failing_since: Option<Timestamp>,
+        /// Next try; `null` while asking, or when only the operator can change something.
+        #[ts(type = "string | null")]
+        next_try_at: Option<Timestamp>,
+        /// The manager's clock minus the operator's, seconds.
+        clock_skew_s: Option<f64>,
+        /// Age of the manager's copy of vast.ai's records at its latest answer, seconds; `null` before the first copy.
+        vast_cache_age_s: Option<f64>,
+        /// Rows of the latest answer that could not be used.
+        rows_unusable: usize,
+        /// Why the latest answer was set aside, if it was: `older-request` or `time-went-back`.
+        set_aside: Option<String>,
+        /// Why the manager's own log could not be read, if it could not.
+        manager_log_error: Option<String>,
+        /// Why history could not be written, if it could not.
+        history_error: Option<String>,
+    }
+
+    /// A failure of the connection.
+    ConnectionError {
+        /// Stable kebab-case word.
+        code: String,
+        /// What happened.
+        message: String,
+    }
+
+    /// Sums and counts over the listed instances.
+    Summary {
+        /// Proofs per hour of running instances, as their benchmarks measured them.
+        benchmarked_proofs_per_h: f64,
+        /// Running instances without a benchmark rate.
+        rate_not_told: usize,
+        /// Dollars per hour of running instances.
+        proving_dollars_per_h: f64,
+        /// Dollars per hour of instances on their way to running.
+        waiting_dollars_per_h: f64,
+        /// Dollars per hour of killed instances that vast.ai still lists.
+        leaking_dollars_per_h: f64,
+        /// Instances whose price was not told: the sums lack them.
+        price_not_told: usize,
+        /// All dollars over all proofs.
+        dollars_per_proof: Option<f64>,
+        /// Instances in each state.
+        states: Vec<StateCount>,
+        /// Instances with each flag, most pressing first.
+        flags: Vec<FlagCount>,
+        /// Machines that the manager destroys instances on.
+        bad_hosts: usize,
+    }
+
+    /// How many are in a state.
+    StateCount {
+        /// The manager's name of it.
+        state: String,
+        /// How many.
+        count: usize,
+    }
+
+    /// How many carry a flag.
+    FlagCount {
+        /// The kind.
+        kind: String,
+        /// How many.
+        count: usize,
+    }
+
+    /// An instance in the table.
+    InstanceRow {
+        /// The manager's id, or `vast-<number>` before it has registered.
+        id: String,
+        /// The manager's id.
+        uuid: Option<String>,
+        /// vast.ai's number.
+        vast_id: Option<u64>,
+        /// vast.ai's label.
+        label: Option<String>,
+        /// What it last said.
+        state: String,
+        /// When it entered that state, on the manager's clock.
+        #[ts(type = "string")]
+        entered_at: Timestamp,
+        /// Time in that state at `observed_at`, seconds; `null` where the clocks make no sense.
+        dwell_s: Option<f64>,
+        /// Where `entered_at` comes from: `manager`, `vast_start`, `observed`, `bench_done` or `first_sight`.
+        dwell_basis: String,
+        /// By how many seconds at most the true entry is earlier (`observed`).
+        dwell_earlier_by_s: f64,
+        /// How long it usually takes; `null` in states that nobody waits to leave.
+        expectation: Option<ExpectationView>,
+        /// Why it deserves a look.
+        flag: Option<FlagView>,
+        /// One line where there is no flag.
+        note: String,
+        /// What the manager will do to it by its timers.
+        countdown: Option<CountdownView>,
+        /// Still in the manager's answers.
+        listed: bool,
+        /// Card model.
+        gpu_name: Option<String>,
+        /// Cards.
+        num_gpus: Option<u64>,
+        /// Physical machine.
+        machine_id: Option<u64>,
+        /// Where it stands.
+        geolocation: Option<String>,
+        /// Image reference.
+        image: Option<String>,
+        /// Proofs per hour in its benchmark.
+        bench_rate_proofs_per_h: Option<f64>,
+        /// Price, dollars per hour.
+        dollars_per_h: Option<f64>,
+        /// Price over benchmark rate, dollars.
+        dollars_per_proof: Option<f64>,
+        /// GPU load, percent.
+        gpu_util_percent: Option<f64>,
+        /// GPU temperature, degrees Celsius.
+        gpu_temp_c: Option<f64>,
+        /// When vast.ai's record was read.
+        #[ts(type = "string | null")]
+        gauges_at: Option<Timestamp>,
+        /// Lines in the manager's buffer.
+        log_lines: Option<u64>,
+        /// Newest line ever received.
+        #[ts(type = "string | null")]
+        log_newest_at: Option<Timestamp>,
+        /// Health of its log channel: `working`, `quiet`, `blind` or `not-asked`.
+        log_health: String,
+        /// The manager's reason for killing it.
+        kill_reason: Option<String>,
+        /// The answer that told all this, on the manager's clock.
+        #[ts(type = "string")]
+        observed_at: Timestamp,
+    }
+
+    /// How long a stay usually takes.
+    ExpectationView {
+        /// Half of those that go on have gone on by then, seconds.
+        usual_s: f64,
+        /// 95 % of them, seconds.
+        late_from_s: f64,
+        /// Longer than this its kind has never needed, seconds.
+        limit_s: f64,
+        /// `history` or `prior`.
+        basis: String,
+        /// The group compared with, or where the prior comes from.
+        of: String,
+        /// Completed stays behind it.
+        stays: usize,
+    }
+
+    /// A reason to look at an instance.
+    FlagView {
+        /// `leaking`, `stalled`, `contradicted`, `gone`, `invisible` or `slow`.
+        kind: String,
+        /// Why, in one sentence.
+        reason: String,
+        /// Since when it is true, on the manager's clock.
+        #[ts(type = "string")]
+        since: Timestamp,
+        /// How sure that can be.
+        certainty: String,
+        /// What would show progress.
+        would_show: Vec<String>,
+    }
+
+    /// A timer of the manager.
+    CountdownView {
+        /// When it runs out, on the manager's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// What happens then.
+        what: String,
+    }
+
+    /// Names an instance.
+    InstanceRequest {
+        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        id: String,
+    }
+
+    /// An instance's page.
+    InstancePage {
+        /// Its row.
+        row: InstanceRow,
+        /// What it is, field by field.
+        facts: Vec<Fact>,
+        /// Its life, oldest first.
+        life: Vec<LifeEntry>,
+        /// Readings of its gauges, oldest first.
+        gauges: Vec<GaugeView>,
+        /// Flags it has carried, newest first.
+        flags: Vec<PastFlag>,
+        /// What was looked at.
+        evidence: Vec<EvidenceView>,
+        /// What its silence can and cannot mean, where its log is silent.
+        silence: Option<SilenceView>,
+        /// Times without answers from the manager.
+        gaps: Vec<GapView>,
+        /// First answer that listed it.
+        #[ts(type = "string")]
+        first_seen_at: Timestamp,
+    }
+
+    /// One fact.
+    Fact {
+        /// What.
+        name: String,
+        /// As text, with its unit; `null` where no source told it.
+        value: Option<String>,
+        /// The field that told it.
+        source: String,
+    }
+
+    /// A state entered.
+    LifeEntry {
+        /// The state.
+        state: String,
+        /// The one before.
+        from: Option<String>,
+        /// When, on the manager's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// Where the time comes from.
+        basis: String,
+        /// By how many seconds at most it is earlier.
+        earlier_by_s: f64,
+        /// What kind of change.
+        kind: String,
+        /// How long it stayed, seconds; `null` for the present state.
+        stayed_s: Option<f64>,
+    }
+
+    /// A reading of the gauges.
+    GaugeView {
+        /// When.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// GPU load, percent.
+        gpu_util_percent: Option<f64>,
+        /// GPU temperature, degrees Celsius.
+        gpu_temp_c: Option<f64>,
+        /// Lines in the manager's buffer.
+        log_lines: Option<u64>,
+    }
+
+    /// A flag it has carried.
+    PastFlag {
+        /// The kind.
+        kind: String,
+        /// Since when it was true.
+        #[ts(type = "string")]
+        since: Timestamp,
+        /// When Dwell raised it.
+        #[ts(type = "string")]
+        raised_at: Timestamp,
+        /// When it was cleared.
+        #[ts(type = "string | null")]
+        cleared_at: Option<Timestamp>,
+        /// Why.
+        reason: String,
+    }
+
+    /// Something seen, or known not to have been seeable.
+    EvidenceView {
+        /// Where.
+        channel: String,
+        /// `working`, `quiet`, `blind`, `not-asked` or `unreachable`.
+        health: String,
+        /// What.
+        text: String,
+        /// When it was last true.
+        #[ts(type = "string | null")]
+        at: Option<Timestamp>,
+    }
+
+    /// What a silence means.
+    SilenceView {
+        /// What was seen.
+        seen: String,
+        /// What it can mean.
+        can_mean: Vec<String>,
+        /// What it does not show.
+        cannot_mean: Vec<String>,
+    }
+
+    /// A time without answers.
+    GapView {
+        /// Last answer before.
+        #[ts(type = "string")]
+        from: Timestamp,
+        /// First answer after.
+        #[ts(type = "string")]
+        to: Timestamp,
+    }
+
+    /// Asks for log lines.
+    LogRequest {
+        /// The instance; `null` for the manager's own log.
+        id: Option<String>,
+        /// Only this source.
+        source: Option<String>,
+        /// Only lines kept after this one.
+        after: Option<i64>,
+        /// Only lines kept before this one.
+        before: Option<i64>,
+        /// Only lines that contain this text, letter case ignored.
+        contains: Option<String>,
+        /// The newest so many, given oldest first; 1000 where not given, 10000 at most.
+        limit: Option<usize>,
+    }
+
+    /// Log lines.
+    LogPage {
+        /// The lines, oldest first.
+        lines: Vec<LogLineView>,
+        /// Sources with how many lines are kept of each.
+        sources: Vec<SourceCount>,
+        /// Start of the manager's present run: lines from before are gone from the manager.
+        #[ts(type = "string | null")]
+        manager_started_at: Option<Timestamp>,
+        /// What the silence means, where the log is silent.
+        silence: Option<SilenceView>,
+        /// When the log was last read, on the manager's clock; `null` where it was not.
+        #[ts(type = "string | null")]
+        read_at: Option<Timestamp>,
+    }
+
+    /// A log line.
+    LogLineView {
+        /// Place in the archive.
+        id: i64,
+        /// Source.
+        source: String,
+        /// Arrival at the manager, not the time of writing.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// The line; hostile text, cut to 16 KiB.
+        text: String,
+        /// Bytes cut off it.
+        cut_bytes: usize,
+        /// From before the manager's present run: only Dwell still has it.
+        kept_from_before: bool,
+        /// Lines may be missing just before it.
+        after_gap: bool,
+    }
+
+    /// How many lines a source has.
+    SourceCount {
+        /// The source.
+        source: String,
+        /// Lines kept.
+        lines: u64,
+    }
+
+    /// Saves a fleet and watches it.
+    ConnectRequest {
+        /// The manager's address.
+        address: String,
+        /// A name for it; the address where not given.
+        name: Option<String>,
+    }
+
+    /// Watches a simulated fleet.
+    SimulateRequest {
+        /// Scenario.
+        scenario: String,
+        /// Seed; the scenario's own where not given.
+        seed: Option<u64>,
+        /// Speed; the scenario's own where not given.
+        speed: Option<f64>,
+    }
+
+    /// Names a saved fleet.
+    FleetName {
+        /// Its name.
+        name: String,
+    }
+
+    /// The saved fleets.
+    Fleets {
+        /// They.
+        saved: Vec<SavedFleet>,
+        /// Name of the one that is watched.
+        watching: Option<String>,
+    }
+
+    /// A saved fleet.
+    SavedFleet {
+        /// Name.
+        name: String,
+        /// The manager's address.
+        address: String,
+    }
+
+    /// Changes the speed of a simulation.
+    SpeedRequest {
+        /// Simulated seconds in a real one; 0 pauses.
+        speed: f64,
+    }
+
+    /// A scenario that can be simulated.
+    ScenarioInfo {
+        /// Its name.
+        name: String,
+        /// One line.
+        title: String,
+        /// What it shows.
+        summary: String,
+        /// Speed that suits a person.
+        speed: f64,
+    }
+
+    /// The scenarios.
+    Scenarios {
+        /// They.
+        scenarios: Vec<ScenarioInfo>,
+    }
+
+    /// Whether everything is in order.
+    Doctor {
+        /// One by one.
+        checks: Vec<Check>,
+    }
+
+    /// One check.
+    Check {
+        /// What was checked.
+        name: String,
+        /// In order.
+        ok: bool,
+        /// What was found.
+        detail: String,
+    }
+
+    /// What the window's stream sends.
+    Patch {
+        /// Rises by one; a hole means that something was missed and all must be asked for anew.
+        seq: u64,
+        /// Everything but the instances.
+        head: FleetView,
+        /// Instances that are new or have changed.
+        upsert: Vec<InstanceRow>,
+        /// Instances that are gone.
+        removed: Vec<String>,
+        /// True where `upsert` is the whole fleet.
+        whole: bool,
+    }
+}

@@ -1,0 +1,58 @@
+//! One look at a fleet, for a terminal: read, keep, answer, done. The same loop as the window's, ended when it is settled.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dwell_clients::{Limits, ManagerClient};
+use dwell_history::History;
+
+use crate::drive::{Clock, Driver};
+use crate::dto::*;
+use crate::settings::{Folder, Settings};
+use crate::ApiError;
+
+/// A fleet looked at once (or now and again), without a watcher in the background.
+#[derive(Debug)]
+pub struct Look {
+    driver: Driver,
+}
+
+impl Look {
+    /// A look at the manager at `manager`: an address, or the name of a saved fleet; the fleet watched last where not given.
+    pub fn at(manager: Option<&str>, folder: Option<PathBuf>, within: Option<Duration>) -> Result<Self, ApiError> {
+        let folder = Folder::find(folder)?;
+        let settings = Settings::load(&folder)?;
+        let wanted = manager.map(str::to_owned).or_else(|| settings.watching.clone()).ok_or_else(|| {
+            ApiError::new("no-fleet", "no manager is given and none is saved")
+                .hint("give --manager URL, or save one: dwellctl fleets add NAME URL")
+        })?;
+        let (name, address) = match settings.address_of(&wanted) {
+            Ok(address) => (wanted.clone(), address.to_owned()),
+            Err(_) => (wanted.clone(), wanted.clone()),
+        };
+        let client = ManagerClient::new(&address, Limits { within_at_most: within, ..Limits::default() })?;
+        let history = History::open(&folder.history())?;
+        Ok(Self { driver: Driver::new(name, client, history, Clock::System)? })
+    }
+
+    /// Reads everything.
+    pub async fn read(&mut self) -> Result<FleetView, ApiError> {
+        self.driver.look().await?;
+        Ok(self.driver.view())
+    }
+
+    /// What is known, after a [`Look::read`] or from history alone.
+    pub fn fleet(&self) -> FleetView {
+        self.driver.view()
+    }
+
+    /// An instance's page.
+    pub fn instance(&mut self, id: &str) -> Result<InstancePage, ApiError> {
+        self.driver.instance_page(id)
+    }
+
+    /// Kept log lines.
+    pub fn logs(&mut self, request: &LogRequest) -> Result<LogPage, ApiError> {
+        self.driver.logs(request)
+    }
+}

@@ -1,0 +1,26 @@
+// The command table: every command that an operator can give, once. This file holds one macro and nothing else, so that
+// the window's build script can include it as well. `name(Request) -> Response, risk, "Title", "keys";`
+//
+// risk: `read` asks for what is there, `view` changes what Dwell looks at. (`act` will be what changes the fleet.)
+
+/// Calls the macro `$with` with the whole table.
+#[macro_export]
+macro_rules! for_each_command {
+    ($with:ident) => {
+        $with! {
+            fleet(Nothing) -> FleetView, read, "Show the fleet", "g f";
+            instance(InstanceRequest) -> InstancePage, read, "Show an instance", "Enter";
+            logs(LogRequest) -> LogPage, read, "Show an instance's log", "l";
+            manager_logs(LogRequest) -> LogPage, read, "Show the manager's own log", "g m";
+            refresh(Nothing) -> Nothing, read, "Read everything now", "r";
+            fleets(Nothing) -> Fleets, read, "List saved fleets", "";
+            connect(ConnectRequest) -> Fleets, view, "Connect to a manager", "g c";
+            watch_saved(FleetName) -> Fleets, view, "Watch a saved fleet", "";
+            forget(FleetName) -> Fleets, view, "Forget a saved fleet", "";
+            scenarios(Nothing) -> Scenarios, read, "List scenarios", "";
+            simulate(SimulateRequest) -> Fleets, view, "Try it with a simulated fleet", "g s";
+            set_speed(SpeedRequest) -> Nothing, view, "Change the simulation's speed", "";
+            doctor(Nothing) -> Doctor, read, "Check that everything is in order", "g d";
+        }
+    };
+}

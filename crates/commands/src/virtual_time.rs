@@ -1,0 +1,156 @@
+//! The watch loop over a simulated world in virtual time: as fast as the CPU allows, the same result for the same seed.
+
+use dwell_fleet::{Fleet, Timestamp, shift};
+use dwell_simulator::{Scenario, World};
+use dwell_wire as wire;
+
+use crate::dto::FleetView;
+use crate::view::{self, Context};
+use crate::watch::{Effect, Event, Pace, Watch};
+
+/// A simulated fleet under watch in virtual time. Nothing is written anywhere.
+#[derive(Debug)]
+pub struct VirtualFleet {
+    world: World,
+    watch: Watch,
+    pace: Pace,
+}
+
+/// A change worth telling.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// An instance entered a state.
+    State {
+        /// Which.
+        id: String,
+        /// The state.
+        state: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A flag was raised, changed or cleared.
+    Flag {
+        /// Which.
+        id: String,
+        /// The kind now.
+        kind: Option<String>,
+        /// Why, or what it was.
+        reason: String,
+        /// When Dwell knew.
+        at: Timestamp,
+    },
+}
+
+impl VirtualFleet {
+    /// A scenario at its first screen, with the scenario's own start time and seed unless given.
+    pub fn new(scenario: Scenario, seed: Option<u64>, pace: Pace) -> Self {
+        let (seed, start) = (seed.unwrap_or(scenario.seed), scenario.start);
+        let world = World::new(scenario, seed, start);
+        let watch = Watch::new(Fleet::new(pace.gap_after_s()), pace, start);
+        Self { world, watch, pace }
+    }
+
+    /// The world, for scoring.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The watch.
+    pub fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// What an operator would see now.
+    pub fn view(&self) -> FleetView {
+        let scenario = self.world.scenario();
+        view::fleet_view(
+            &self.watch,
+            &Context {
+                name: scenario.title.clone(),
+                address: "in process".to_owned(),
+                speed: 0.0,
+                now: self.world.now(),
+                history_error: None,
+            },
+        )
+    }
+
+    /// Lets `seconds` pass, dashboard by dashboard, and tells every change as it is seen.
+    pub fn run(&mut self, seconds: f64, mut tell: impl FnMut(&Change)) {
+        let end = shift(self.world.now(), seconds);
+        loop {
+            self.pump(&mut tell);
+            let next = shift(self.world.now(), self.pace.dashboard_s);
+            if next > end {
+                break;
+            }
+            self.world.advance_to(next);
+        }
+        self.world.advance_to(end);
+    }
+
+    fn pump(&mut self, tell: &mut impl FnMut(&Change)) {
+        let now = self.world.now();
+        let mut events = vec![Event::Tick];
+        while let Some(event) = events.pop() {
+            for effect in self.watch.step(event, now) {
+                match effect {
+                    Effect::FetchDashboard => events.push(Event::Dashboard(self.dashboard())),
+                    Effect::FetchInstanceLines { key, uuid, tail } => {
+                        let lines = self.world.instance_logs_body(&uuid, tail);
+                        events.push(Event::InstanceLines { key, tail, result: read_lines(lines) });
+                    }
+                    Effect::FetchManagerLines { tail } => {
+                        events.push(Event::ManagerLines(read_lines(self.world.manager_logs_body(tail))));
+                    }
+                    Effect::KeepLines { key, lines, .. } => {
+                        if let Some(key) = key {
+                            events.push(Event::LinesKept { key, lines });
+                        }
+                    }
+                    Effect::Record { observed, flags } => {
+                        let id = |key| self.watch.fleet().instance(key).map(dwell_fleet::Instance::id).unwrap_or_default();
+                        for transition in &observed.transitions {
+                            if transition.kind != dwell_fleet::TransitionKind::Told {
+                                tell(&Change::State {
+                                    id: id(transition.key),
+                                    state: transition.entry.state.to_string(),
+                                    at: transition.entry.at,
+                                });
+                            }
+                        }
+                        for change in &flags {
+                            let (kind, reason) = match (&change.to, change.from) {
+                                (Some(flag), _) => (Some(flag.kind.as_str().to_owned()), flag.reason.clone()),
+                                (None, Some(before)) => (None, format!("no longer {}", before.as_str())),
+                                (None, None) => continue,
+                            };
+                            tell(&Change::Flag { id: id(change.key), kind, reason, at: now });
+                        }
+                    }
+                    Effect::Publish => {}
+                }
+            }
+        }
+    }
+
+    fn dashboard(&self) -> Result<(dwell_fleet::Snapshot, Option<String>), dwell_clients::FetchError> {
+        let now = self.world.now();
+        let body = self.world.dashboard_body().ok_or_else(down)?;
+        let dashboard: wire::Dashboard = wire::decode(&body).map_err(|_| down())?;
+        Ok((wire::snapshot(dashboard, now, now), Some(self.world.scenario().name.clone())))
+    }
+}
+
+fn read_lines(body: Option<Vec<u8>>) -> Result<Vec<dwell_fleet::LogLine>, dwell_clients::FetchError> {
+    let lines: Vec<wire::LogLine> = wire::decode(&body.ok_or_else(down)?).map_err(|_| down())?;
+    Ok(lines.into_iter().filter_map(wire::log_line).collect())
+}
+
+fn down() -> dwell_clients::FetchError {
+    dwell_clients::FetchError {
+        code: dwell_clients::Code::Unreachable,
+        message: "the simulated manager is down".to_owned(),
+        status: None,
+    }
+}

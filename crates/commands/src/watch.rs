@@ -1,0 +1,407 @@
+//! The watch loop as one step function over a closed set of events. Desktop, terminal and virtual time run the same one;
+//! only who feeds events and performs effects differs. No I/O, no clock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use dwell_clients::{Code, FetchError};
+use dwell_fleet::{
+    Fleet, FlagChange, Key, LogLine, Observed, Presence, Rejected, Snapshot, State, Timestamp, seconds_between, shift,
+};
+
+/// The manager's buffer of one instance holds this many lines: asking for as many asks for all.
+const WHOLE_BUFFER_LINES: usize = 10_000;
+/// A reading shorter than this was never cut by a full buffer (it drops to nine tenths when full).
+const NEVER_FULL_BELOW_LINES: usize = 9_000;
+/// The manager's own log holds this many.
+const MANAGER_LOG_LINES: usize = 5_000;
+/// Lines asked for beyond those known to be new, to overlap what is known.
+const OVERLAP_LINES: u64 = 20;
+/// Log readings asked for at most after one answer, and at most under way at once.
+const LOG_READS_MAX: usize = 64;
+const LOG_READS_AT_ONCE: usize = 8;
+
+/// How often things are read, seconds of the fleet's time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pace {
+    /// Between two dashboards.
+    pub dashboard_s: f64,
+    /// Between two readings of the manager's own log.
+    pub manager_log_s: f64,
+    /// Longest wait after failures.
+    pub back_off_most_s: f64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { dashboard_s: 10.0, manager_log_s: 30.0, back_off_most_s: 60.0 }
+    }
+}
+
+impl Pace {
+    /// A pace for a fleet whose time runs at `speed` times real time: never more than two dashboards a real second.
+    pub fn at_speed(speed: f64) -> Self {
+        let ordinary = Self::default();
+        Self {
+            dashboard_s: ordinary.dashboard_s.max(speed * 0.5),
+            manager_log_s: ordinary.manager_log_s.max(speed * 1.0),
+            back_off_most_s: ordinary.back_off_most_s.max(speed * 2.0),
+        }
+    }
+
+    /// Answers further apart than this leave a gap.
+    pub fn gap_after_s(&self) -> f64 {
+        self.dashboard_s * 3.0 + 15.0
+    }
+}
+
+/// What can happen.
+#[derive(Debug)]
+pub enum Event {
+    /// Time has passed.
+    Tick,
+    /// Read everything now, also after a refusal.
+    Refresh,
+    /// The operator looks at this instance: its log is read first.
+    LookAt(Option<Key>),
+    /// The dashboard answered, or not. The text is what a simulator says of itself.
+    Dashboard(Result<(Snapshot, Option<String>), FetchError>),
+    /// An instance's log answered, or not.
+    InstanceLines {
+        /// Whose.
+        key: Key,
+        /// Lines asked for.
+        tail: usize,
+        /// The answer.
+        result: Result<Vec<LogLine>, FetchError>,
+    },
+    /// The manager's log answered, or not.
+    ManagerLines(Result<Vec<LogLine>, FetchError>),
+    /// Lines have been joined to what is kept; these were new.
+    LinesKept {
+        /// Whose.
+        key: Key,
+        /// The new ones.
+        lines: Vec<LogLine>,
+    },
+}
+
+/// What is to be done about it.
+#[derive(Debug)]
+pub enum Effect {
+    /// Ask for the dashboard.
+    FetchDashboard,
+    /// Ask for an instance's log.
+    FetchInstanceLines {
+        /// Whose.
+        key: Key,
+        /// The manager's id of it.
+        uuid: String,
+        /// Lines.
+        tail: usize,
+    },
+    /// Ask for the manager's log.
+    FetchManagerLines {
+        /// Lines.
+        tail: usize,
+    },
+    /// Keep what an answer brought.
+    Record {
+        /// What it brought.
+        observed: Box<Observed>,
+        /// Flags that changed.
+        flags: Vec<FlagChange>,
+    },
+    /// Keep a log reading; `key` is `None` for the manager's own.
+    KeepLines {
+        /// Whose.
+        key: Option<Key>,
+        /// The reading.
+        lines: Vec<LogLine>,
+        /// It is all that the buffer holds.
+        whole_buffer: bool,
+    },
+    /// What can be seen has changed.
+    Publish,
+}
+
+/// The connection to the manager, as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Connection {
+    /// Last good answer, on the operator's clock.
+    pub last_ok_at: Option<Timestamp>,
+    /// First failure since then.
+    pub failing_since: Option<Timestamp>,
+    /// Latest failure.
+    pub failure: Option<FetchError>,
+    /// Failures in a row.
+    pub failures: u32,
+    /// Next try; `None` while asking, or when only the operator can change something.
+    pub next_try_at: Option<Timestamp>,
+    /// The manager's clock minus the operator's, seconds.
+    pub clock_skew_s: Option<f64>,
+    /// Rows of the latest answer that could not be read, or named nobody.
+    pub rows_unusable: usize,
+    /// Latest answer set aside.
+    pub rejected: Option<Rejected>,
+    /// What a simulator says of itself.
+    pub simulated: Option<String>,
+}
+
+/// The watch over one fleet.
+#[derive(Debug)]
+pub struct Watch {
+    fleet: Fleet,
+    pace: Pace,
+    connection: Connection,
+    asking: bool,
+    manager_log_due_at: Option<Timestamp>,
+    manager_log_asking: bool,
+    manager_log_known: bool,
+    manager_log_failure: Option<Code>,
+    looked_at: Option<Key>,
+    /// Lines in the buffer at the latest reading of each log.
+    read_lines: BTreeMap<Key, u64>,
+    reading: BTreeSet<Key>,
+    queue: Vec<Key>,
+    /// Lines have come since the last assessment.
+    unassessed: bool,
+    bad_hosts: Vec<dwell_fleet::BadHost>,
+}
+
+impl Watch {
+    /// A watch over a fleet that history may have filled already.
+    pub fn new(fleet: Fleet, pace: Pace, now: Timestamp) -> Self {
+        Self {
+            fleet,
+            pace,
+            connection: Connection { next_try_at: Some(now), ..Connection::default() },
+            asking: false,
+            manager_log_due_at: Some(now),
+            manager_log_asking: false,
+            manager_log_known: false,
+            manager_log_failure: None,
+            looked_at: None,
+            read_lines: BTreeMap::new(),
+            reading: BTreeSet::new(),
+            queue: Vec::new(),
+            unassessed: false,
+            bad_hosts: Vec::new(),
+        }
+    }
+
+    /// The fleet.
+    pub fn fleet(&self) -> &Fleet {
+        &self.fleet
+    }
+
+    /// The connection.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Machines on the manager's list of bad hosts, by the latest answer.
+    pub fn bad_hosts(&self) -> &[dwell_fleet::BadHost] {
+        &self.bad_hosts
+    }
+
+    /// Why the manager's own log could not be read, if it could not.
+    pub fn manager_log_failure(&self) -> Option<Code> {
+        self.manager_log_failure
+    }
+
+    /// Nothing is under way and nothing waits: one look is complete.
+    pub fn is_settled(&self) -> bool {
+        !self.asking && !self.manager_log_asking && self.reading.is_empty() && self.queue.is_empty()
+    }
+
+    /// Changes how often things are read.
+    pub fn set_pace(&mut self, pace: Pace) {
+        self.pace = pace;
+    }
+
+    /// Takes in one event. `now` is the operator's clock.
+    pub fn step(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Tick => {}
+            Event::Refresh => {
+                self.connection.next_try_at.get_or_insert(now);
+                self.connection.next_try_at = self.connection.next_try_at.map(|at| at.min(now));
+                self.manager_log_due_at = Some(now);
+            }
+            Event::LookAt(key) => {
+                self.looked_at = key;
+                self.queue_logs();
+            }
+            Event::Dashboard(Ok((snapshot, simulated))) => self.answered(snapshot, simulated, now, &mut effects),
+            Event::Dashboard(Err(error)) => self.failed(error, now, &mut effects),
+            Event::InstanceLines { key, tail, result } => {
+                self.reading.remove(&key);
+                match result {
+                    Ok(lines) => {
+                        let whole_buffer = lines.len() < tail && lines.len() < NEVER_FULL_BELOW_LINES;
+                        effects.push(Effect::KeepLines { key: Some(key), lines, whole_buffer });
+                    }
+                    // Read again when the next dashboard has it; the dashboard itself tells whether the manager is there.
+                    Err(error) => {
+                        self.read_lines.remove(&key);
+                        tracing::debug!(code = error.code.as_str(), %error, "an instance's log was not read");
+                    }
+                }
+            }
+            Event::LinesKept { key, lines } => {
+                let read_at = self.fleet.as_of();
+                self.fleet.note_log_lines(key, &lines, read_at);
+                self.unassessed = true;
+            }
+            Event::ManagerLines(result) => self.manager_lines(result, now, &mut effects),
+        }
+        self.ask(now, &mut effects);
+        // Once for a whole round of readings, not once for each: an assessment looks at every instance.
+        if self.unassessed && self.reading.is_empty() {
+            self.reassess(&mut effects);
+        }
+        effects
+    }
+
+    fn answered(&mut self, snapshot: Snapshot, simulated: Option<String>, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.asking = false;
+        let observed = self.fleet.observe(&snapshot);
+        self.connection = Connection {
+            last_ok_at: Some(now),
+            next_try_at: Some(shift(now, self.pace.dashboard_s)),
+            clock_skew_s: snapshot.clock_skew_s(),
+            rows_unusable: snapshot.rows_unreadable + observed.rows_unusable,
+            rejected: observed.rejected,
+            simulated,
+            ..Connection::default()
+        };
+        if observed.rejected.is_some() {
+            effects.push(Effect::Publish);
+            return;
+        }
+        self.bad_hosts = snapshot.bad_hosts;
+        for (gone, _) in &observed.merged {
+            self.read_lines.remove(gone);
+        }
+        if observed.buffers_emptied {
+            // Whatever was read before is gone from the buffers; and the manager's log will say when.
+            self.read_lines.clear();
+            self.manager_log_due_at = Some(now);
+        }
+        self.unassessed = false;
+        let flags = self.fleet.assess();
+        effects.push(Effect::Record { observed: Box::new(observed), flags });
+        effects.push(Effect::Publish);
+        self.queue_logs();
+    }
+
+    fn failed(&mut self, error: FetchError, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.asking = false;
+        let failures = self.connection.failures.saturating_add(1);
+        let wait_s = (self.pace.dashboard_s * f64::from(1u32 << (failures - 1).min(6))).min(self.pace.back_off_most_s);
+        // A login page or a wrong address does not get better by asking again.
+        let hopeless = matches!(error.code, Code::Unauthorised | Code::BadAddress | Code::NoCertificates);
+        self.connection.failures = failures;
+        self.connection.failing_since.get_or_insert(now);
+        self.connection.next_try_at = (!hopeless).then(|| shift(now, wait_s));
+        self.connection.failure = Some(error);
+        effects.push(Effect::Publish);
+    }
+
+    fn manager_lines(&mut self, result: Result<Vec<LogLine>, FetchError>, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.manager_log_asking = false;
+        self.manager_log_due_at = Some(shift(now, self.pace.manager_log_s));
+        match result {
+            Ok(lines) => {
+                self.manager_log_known = true;
+                self.manager_log_failure = None;
+                let started = lines.iter().rev().find(|line| is_start(&line.text)).map(|line| line.at);
+                if let Some(at) = started
+                    && self.fleet.note_manager_start(at)
+                {
+                    self.read_lines.clear();
+                    self.queue_logs();
+                }
+                let whole_buffer = lines.len() < MANAGER_LOG_LINES / 10;
+                effects.push(Effect::KeepLines { key: None, lines, whole_buffer });
+                self.unassessed = true;
+            }
+            Err(error) => self.manager_log_failure = Some(error.code),
+        }
+    }
+
+    fn reassess(&mut self, effects: &mut Vec<Effect>) {
+        self.unassessed = false;
+        let flags = self.fleet.assess();
+        if !flags.is_empty() {
+            effects.push(Effect::Record { observed: Box::default(), flags });
+        }
+        effects.push(Effect::Publish);
+    }
+
+    /// Which logs have grown since they were last read: the one looked at first, then flagged, then waiting, then others.
+    fn queue_logs(&mut self) {
+        let mut wanted: Vec<(u8, Key)> = self
+            .fleet
+            .instances()
+            .filter(|instance| instance.presence == Presence::Listed && instance.uuid.is_some())
+            .filter(|instance| {
+                let lines = instance.log.buffered.unwrap_or(0);
+                lines > 0 && self.read_lines.get(&instance.key) != Some(&lines) && !self.reading.contains(&instance.key)
+            })
+            .map(|instance| {
+                let urgency = if self.looked_at == Some(instance.key) {
+                    0
+                } else if instance.flag.is_some() {
+                    1
+                } else if instance.state.is_waiting() {
+                    2
+                } else if instance.state == State::Killed {
+                    4
+                } else {
+                    3
+                };
+                (urgency, instance.key)
+            })
+            .collect();
+        wanted.sort_unstable();
+        wanted.truncate(LOG_READS_MAX);
+        self.queue = wanted.into_iter().rev().map(|(_, key)| key).collect();
+    }
+
+    fn ask(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let due = |at: Option<Timestamp>| at.is_some_and(|at| seconds_between(at, now) >= 0.0);
+        if !self.asking && due(self.connection.next_try_at) {
+            self.asking = true;
+            self.connection.next_try_at = None;
+            effects.push(Effect::FetchDashboard);
+        }
+        // The manager's log is asked for only once the manager answers at all.
+        let reachable = self.connection.last_ok_at.is_some() && self.connection.failure.is_none();
+        if reachable && !self.manager_log_asking && due(self.manager_log_due_at) {
+            self.manager_log_asking = true;
+            let tail = if self.manager_log_known { MANAGER_LOG_LINES / 10 } else { MANAGER_LOG_LINES };
+            effects.push(Effect::FetchManagerLines { tail });
+        }
+        while self.reading.len() < LOG_READS_AT_ONCE {
+            let Some(key) = self.queue.pop() else { break };
+            let Some(instance) = self.fleet.instance(key) else { continue };
+            let (Some(uuid), Some(lines)) = (&instance.uuid, instance.log.buffered) else { continue };
+            let known = self.read_lines.get(&key).copied();
+            let tail = match known {
+                Some(known) if lines > known => usize::try_from(lines - known + OVERLAP_LINES).unwrap_or(WHOLE_BUFFER_LINES),
+                _ => WHOLE_BUFFER_LINES,
+            };
+            let (uuid, tail) = (uuid.to_string(), tail.min(WHOLE_BUFFER_LINES));
+            self.read_lines.insert(key, lines);
+            self.reading.insert(key);
+            effects.push(Effect::FetchInstanceLines { key, uuid, tail });
+        }
+    }
+}
+
+/// The manager's own first words, behind its date: `2026/12/01 02:44:09 API server listening on 127.0.0.1:1235`.
+fn is_start(text: &str) -> bool {
+    text.get(20..).is_some_and(|words| words.starts_with("API server listening on"))
+}
