@@ -228,6 +228,7 @@ impl World {
             machine.ram_mib = (gib * 1007.0).round();
         }
         if let Some(mbps) = wave.down_mbps {
+            machine.up_mbps = (machine.up_mbps / machine.down_mbps * mbps).round();
             machine.down_mbps = mbps;
         }
         if let Some(dollars) = wave.dollars_per_h {

@@ -1,2 +1,25 @@
-//! p
-fn main() {}
+//! `dwellctl`: the commands in a terminal. Parses, calls, prints; decides nothing.
+
+mod args;
+mod print;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("DWELL_LOG").unwrap_or_else(|_| "off".into()))
+        .with_writer(std::io::stderr)
+        .init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return print::failure(&anyhow::anyhow!("cannot start: {error}"), args.json),
+    };
+    match runtime.block_on(run::run(&args)) {
+        Ok(code) => code,
+        Err(error) => print::failure(&error, args.json),
+    }
+}

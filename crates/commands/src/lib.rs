@@ -25,3 +25,8 @@ pub use look::Look;
 pub use settings::Folder;
 pub use virtual_time::{Change, VirtualFleet};
 pub use watch::{Connection, Effect, Event, Pace, Watch};
+
+/// The operator's clock, for shells that start something at the present time.
+pub fn now() -> dwell_fleet::Timestamp {
+    drive::Clock::System.now()
+}

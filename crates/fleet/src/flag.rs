@@ -444,13 +444,13 @@ impl Case<'_> {
             channel: "manager-dashboard",
             health: if matches!(instance.presence, Presence::Listed) { "working" } else { "quiet" },
             text: match instance.entered.basis {
-                Basis::Manager => format!("{} since {} by the manager's own time", instance.state, self.dwell_words()),
-                Basis::VastStart => format!("{} since the rental began {} ago", instance.state, self.dwell_words()),
+                Basis::Manager => format!("{} for {} by the manager's own time", instance.state, self.dwell_words()),
+                Basis::VastStart => format!("{} for {}, since the rental began", instance.state, self.dwell_words()),
                 Basis::Observed => format!("seen entering {} {} ago", instance.state, self.dwell_words()),
                 Basis::BenchDone => {
                     format!("{}; counted from its benchmark report, for the manager keeps no time of it", instance.state)
                 }
-                Basis::FirstSight => format!("{} since before Dwell first looked, at least {}", instance.state, self.dwell_words()),
+                Basis::FirstSight => format!("{} for at least {}: it was so when Dwell first looked", instance.state, self.dwell_words()),
             },
             at: Some(instance.last_listed_at),
         }];

@@ -1,0 +1,175 @@
+//! What can be typed. Types only; doing is in `run`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+
+/// Watch a fleet of rented GPU instances: who is where, for how long, and who needs a look.
+///
+/// Exit codes: 0 done; 1 failed; 2 wrong usage; 3 the manager cannot be reached or understood; 4 no instance, or more than
+/// one, has that id; 10 something is flagged (only with --fail-on-flag).
+#[derive(Debug, Parser)]
+#[command(name = "dwellctl", version, max_term_width = 100)]
+pub(crate) struct Args {
+    /// The manager: an address such as http://127.0.0.1:1235, or the name of a saved fleet. The fleet watched last where
+    /// not given.
+    #[arg(long, short, global = true, env = "DWELL_MANAGER", value_name = "URL")]
+    pub(crate) manager: Option<String>,
+
+    /// Folder for history and settings.
+    #[arg(long, global = true, env = "DWELL_DATA_DIR", value_name = "FOLDER")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// Longest wait for any one answer of the manager, e.g. 5s.
+    #[arg(long, global = true, value_name = "TIME", value_parser = span)]
+    pub(crate) within: Option<Duration>,
+
+    /// Print JSON: one object, or one object a line where the output goes on.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the instances, most pressing first.
+    Fleet {
+        /// Only this state.
+        #[arg(long)]
+        state: Option<String>,
+        /// Only flagged ones.
+        #[arg(long)]
+        flagged: bool,
+        /// Killed ones as well.
+        #[arg(long, short)]
+        all: bool,
+        /// Exit with 10 when something is flagged that needs a person.
+        #[arg(long)]
+        fail_on_flag: bool,
+    },
+    /// Show one instance: its life, what is known of it, what would tell more.
+    Show {
+        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        id: String,
+    },
+    /// Show an instance's log, with what the manager has forgotten.
+    Logs {
+        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        id: String,
+        #[command(flatten)]
+        lines: Lines,
+    },
+    /// Show the manager's own log.
+    ManagerLogs {
+        #[command(flatten)]
+        lines: Lines,
+    },
+    /// Watch, and tell every change as it is seen.
+    Watch {
+        /// Time between two looks.
+        #[arg(long, default_value = "10s", value_name = "TIME", value_parser = span)]
+        every: Duration,
+        /// Stop after this time.
+        #[arg(long = "for", value_name = "TIME", value_parser = span)]
+        lasts: Option<Duration>,
+        /// Stop when something is flagged that needs a person.
+        #[arg(long)]
+        until_flagged: bool,
+    },
+    /// Saved fleets.
+    Fleets {
+        #[command(subcommand)]
+        command: Option<FleetsCommand>,
+    },
+    /// Simulated fleets: no account, no GPU, no network.
+    Sim {
+        #[command(subcommand)]
+        command: SimCommand,
+    },
+    /// Check what Dwell needs of this machine.
+    Doctor,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Lines {
+    /// Only this source: setup, benchdaemon, benchout, cuzk, curio.
+    #[arg(long, short)]
+    pub(crate) source: Option<String>,
+    /// The newest so many lines.
+    #[arg(long, short = 'n', default_value_t = 200, value_name = "N")]
+    pub(crate) tail: usize,
+    /// Only lines that contain this text, letter case ignored.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) contains: Option<String>,
+    /// Go on with new lines as they come.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetsCommand {
+    /// List them.
+    List,
+    /// Save one and make it the one that is watched.
+    Add {
+        /// A name for it.
+        name: String,
+        /// The manager's address.
+        url: String,
+    },
+    /// Forget one. Its history stays.
+    Remove {
+        /// Its name.
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimCommand {
+    /// List the scenarios.
+    List,
+    /// Serve a scenario as a manager on this machine, until interrupted.
+    Serve {
+        /// Its name, or a scenario file.
+        #[arg(default_value = "params-done-silence")]
+        scenario: String,
+        #[command(flatten)]
+        start: SimStart,
+        /// Simulated seconds in a real one.
+        #[arg(long, default_value_t = 1.0)]
+        speed: f64,
+        /// Port on 127.0.0.1; 0 for any free one.
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+    /// Watch a scenario in virtual time: as fast as this machine can, ending with what is flagged.
+    Run {
+        /// Its name, or a scenario file.
+        #[arg(default_value = "params-done-silence")]
+        scenario: String,
+        #[command(flatten)]
+        start: SimStart,
+        /// Simulated time to watch; the scenario's own where not given.
+        #[arg(long = "for", value_name = "TIME", value_parser = span)]
+        lasts: Option<Duration>,
+        /// Stop when this many instances are flagged that need a person.
+        #[arg(long, value_name = "N")]
+        until_flagged: Option<usize>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SimStart {
+    /// Seed of all randomness; the scenario's own where not given.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+}
+
+/// `90s`, `5m`, `1h 30m`.
+fn span(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration = text.parse().map_err(|error| format!("{error}; write it like 90s, 5m or 1h30m"))?;
+    Duration::try_from(span).map_err(|_| "a time from 0 up".to_owned())
+}

@@ -1,0 +1,315 @@
+//! Does what was typed.
+
+use std::collections::HashMap;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use dwell_commands::dto::*;
+use dwell_commands::words::duration;
+use dwell_commands::{ApiError, App, Change, Look, Pace, Scenario, VirtualFleet, World, serve};
+use serde_json::json;
+
+use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
+use crate::print::{self, clean, out, remark};
+
+/// Something is flagged, and was asked about.
+const FLAGGED: u8 = 10;
+
+pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Command::Fleet { state, flagged, all, fail_on_flag } => {
+            let view = look(args)?.read().await?;
+            let rows: Vec<&InstanceRow> = view
+                .instances
+                .iter()
+                .filter(|row| state.as_ref().is_none_or(|state| row.state == *state))
+                .filter(|row| !flagged || row.flag.is_some())
+                .filter(|row| *all || state.is_some() || args.json || row.state != "killed" || row.flag.is_some())
+                .collect();
+            if args.json {
+                let instances = rows.into_iter().cloned().collect();
+                print::json(&FleetView { instances, ..view.clone() }, true)?;
+            } else {
+                print::fleet(&view, &rows);
+            }
+            let flagged = *fail_on_flag && view.instances.iter().any(needs_a_person);
+            Ok(ExitCode::from(if flagged { FLAGGED } else { 0 }))
+        }
+        Command::Show { id } => {
+            let mut look = look(args)?;
+            look.read().await?;
+            let page = look.instance(id)?;
+            if args.json { print::json(&page, true)? } else { print::page(&page) }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Logs { id, lines } => logs(args, Some(id), lines).await,
+        Command::ManagerLogs { lines } => logs(args, None, lines).await,
+        Command::Watch { every, lasts, until_flagged } => watch(args, *every, *lasts, *until_flagged).await,
+        Command::Fleets { command } => fleets(args, command.as_ref()).await,
+        Command::Sim { command } => simulate(args, command).await,
+        Command::Doctor => {
+            let doctor = App::new(args.data_dir.clone())?.doctor(Nothing {}).await?;
+            if args.json {
+                print::json(&doctor, true)?;
+            } else {
+                for check in &doctor.checks {
+                    out(&format!("{} {}: {}", if check.ok { "ok  " } else { "LOOK" }, check.name, clean(&check.detail)));
+                }
+            }
+            Ok(ExitCode::from(u8::from(doctor.checks.iter().any(|check| !check.ok))))
+        }
+    }
+}
+
+fn look(args: &Args) -> Result<Look, ApiError> {
+    Look::at(args.manager.as_deref(), args.data_dir.clone(), args.within)
+}
+
+fn needs_a_person(row: &InstanceRow) -> bool {
+    row.flag.as_ref().is_some_and(|flag| flag.kind != "slow")
+}
+
+async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Result<ExitCode> {
+    let mut look = look(args)?;
+    // History can show what a manager that is gone once said.
+    if let Err(error) = look.read().await {
+        if look.fleet().instances.is_empty() {
+            return Err(error.into());
+        }
+        remark(&format!("the manager does not answer ({}); this is what history has", clean(&error.message)));
+    }
+    let mut request = LogRequest {
+        id: id.cloned(),
+        source: wanted.source.clone(),
+        after: None,
+        before: None,
+        contains: wanted.contains.clone(),
+        limit: Some(wanted.tail),
+    };
+    let mut first = true;
+    loop {
+        let page = look.logs(&request)?;
+        if args.json {
+            if wanted.follow {
+                page.lines.iter().try_for_each(|line| print::json(line, false))?;
+            } else {
+                print::json(&page, true)?;
+            }
+        } else {
+            print::lines(&page, wanted.source.is_some());
+            if first && page.lines.is_empty() {
+                remark("no lines");
+                page.silence.as_ref().into_iter().for_each(print::silence);
+            }
+        }
+        if !wanted.follow {
+            return Ok(ExitCode::SUCCESS);
+        }
+        first = false;
+        if let Some(last) = page.lines.last() {
+            request.after = Some(last.id);
+        }
+        request.limit = Some(10_000);
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
+            () = tokio::time::sleep(Duration::from_secs(5)) => {}
+        }
+        if let Err(error) = look.read().await {
+            remark(&format!("{}: {}", error.code, clean(&error.message)));
+        }
+    }
+}
+
+async fn watch(args: &Args, every: Duration, lasts: Option<Duration>, until_flagged: bool) -> anyhow::Result<ExitCode> {
+    let mut look = look(args)?;
+    let began = Instant::now();
+    let mut known: HashMap<String, InstanceRow> = HashMap::new();
+    let mut failing = false;
+    loop {
+        match look.read().await {
+            Ok(view) => {
+                if known.is_empty() && !args.json {
+                    print::head(&view);
+                }
+                if std::mem::take(&mut failing) {
+                    remark("the manager answers again");
+                }
+                for row in &view.instances {
+                    tell(args, known.get(&row.id), row)?;
+                }
+                known = view.instances.iter().map(|row| (row.id.clone(), row.clone())).collect();
+                if until_flagged && view.instances.iter().any(needs_a_person) {
+                    return Ok(ExitCode::from(FLAGGED));
+                }
+            }
+            Err(error) => {
+                failing = true;
+                remark(&format!("{}: {}; the last answer stands", error.code, clean(&error.message)));
+            }
+        }
+        if lasts.is_some_and(|lasts| began.elapsed() + every > lasts) {
+            return Ok(ExitCode::SUCCESS);
+        }
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
+            () = tokio::time::sleep(every) => {}
+        }
+    }
+}
+
+fn tell(args: &Args, before: Option<&InstanceRow>, row: &InstanceRow) -> anyhow::Result<()> {
+    let kind = |row: &InstanceRow| row.flag.as_ref().map(|flag| flag.kind.clone());
+    let moved = before.is_some_and(|before| before.state != row.state);
+    let flagged = before.map_or(row.flag.is_some(), |before| kind(before) != kind(row));
+    if args.json {
+        if moved || flagged || before.is_none() {
+            print::json(&json!({ "observed_at": row.observed_at, "instance": row }), false)?;
+        }
+        return Ok(());
+    }
+    let at = print::local(row.observed_at);
+    if moved {
+        let from = before.map_or("", |before| before.state.as_str());
+        out(&format!("{at}  {}  {} \u{2192} {}", print::short_id(row), clean(from), clean(&row.state)));
+    }
+    if flagged {
+        match &row.flag {
+            Some(flag) => out(&format!("{at}  {}  \u{25b2} {}: {}", print::short_id(row), flag.kind, clean(&flag.reason))),
+            None => out(&format!("{at}  {}  flag cleared: {}", print::short_id(row), clean(&row.note))),
+        }
+    }
+    Ok(())
+}
+
+async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<ExitCode> {
+    let app = App::new(args.data_dir.clone())?;
+    let fleets = match command {
+        None | Some(FleetsCommand::List) => app.fleets(Nothing {}).await?,
+        Some(FleetsCommand::Add { name, url }) => {
+            app.connect(ConnectRequest { address: url.clone(), name: Some(name.clone()) }).await?
+        }
+        Some(FleetsCommand::Remove { name }) => app.forget(FleetName { name: name.clone() }).await?,
+    };
+    if args.json {
+        print::json(&fleets, true)?;
+    } else if fleets.saved.is_empty() {
+        out("no fleet is saved; save one: dwellctl fleets add NAME URL");
+    } else {
+        for fleet in &fleets.saved {
+            out(&format!("{}  {}", clean(&fleet.name), clean(&fleet.address)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn scenario(name_or_file: &str) -> anyhow::Result<Scenario> {
+    if name_or_file.ends_with(".toml") {
+        let text = std::fs::read_to_string(name_or_file).map_err(|error| anyhow::anyhow!("cannot read {name_or_file}: {error}"))?;
+        return Scenario::parse(&text).map_err(|error| anyhow::anyhow!("{name_or_file}: {error}"));
+    }
+    Ok(Scenario::named(name_or_file).map_err(ApiError::from)?)
+}
+
+async fn simulate(args: &Args, command: &SimCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        SimCommand::List => {
+            let scenarios = App::new(args.data_dir.clone())?.scenarios(Nothing {}).await?;
+            if args.json {
+                print::json(&scenarios, true)?;
+            } else {
+                for scenario in scenarios.scenarios {
+                    out(&format!("{}\n  {}\n  {}\n", scenario.name, scenario.title, scenario.summary));
+                }
+            }
+        }
+        SimCommand::Serve { scenario: name, start, speed, port } => {
+            let scenario = scenario(name)?;
+            let seed = start.seed.unwrap_or(scenario.seed);
+            let world = World::new(scenario, seed, dwell_commands::now());
+            let served = serve(world, *speed, *port).await.map_err(ApiError::from)?;
+            if args.json {
+                print::json(&json!({ "url": served.url(), "speed": speed, "seed": seed }), false)?;
+            } else {
+                out(&format!("SIMULATED manager at {} ({name}, seed {seed}, {speed} simulated seconds a second)", served.url()));
+                out(&format!("  look at it:  dwellctl --manager {} fleet", served.url()));
+                out("  stop it:     Ctrl-C");
+            }
+            tokio::signal::ctrl_c().await?;
+        }
+        SimCommand::Run { scenario: name, start, lasts, until_flagged } => {
+            let scenario = scenario(name)?;
+            run_virtually(args, scenario, start.seed, *lasts, *until_flagged)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_virtually(
+    args: &Args,
+    scenario: Scenario,
+    seed: Option<u64>,
+    lasts: Option<Duration>,
+    until_flagged: Option<usize>,
+) -> anyhow::Result<()> {
+    let total_s = lasts.map_or(scenario.duration, |lasts| lasts.as_secs_f64());
+    let title = scenario.title.clone();
+    let mut fleet = VirtualFleet::new(scenario, seed, Pace::default());
+    let began = fleet.world().now();
+    if !args.json {
+        out(&format!("SIMULATED: {title}. {} of it in virtual time.\n", duration(total_s)));
+        fleet.run(0.0, |_| {});
+        print::head(&fleet.view());
+    }
+    let step_s = Pace::default().dashboard_s;
+    let mut failure = None;
+    loop {
+        fleet.run(step_s, |change| {
+            if let Err(error) = tell_change(args, began, change) {
+                failure = Some(error);
+            }
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let passed_s = fleet.world().now().duration_since(began).as_secs_f64();
+        let flagged = fleet.view().instances.iter().filter(|row| needs_a_person(row)).count();
+        if passed_s >= total_s || until_flagged.is_some_and(|wanted| flagged >= wanted) {
+            break;
+        }
+    }
+    let view = fleet.view();
+    if args.json {
+        return print::json(&view, true);
+    }
+    let flagged: Vec<&InstanceRow> = view.instances.iter().filter(|row| row.flag.is_some()).collect();
+    out(&format!("\n{} flagged after {}:\n", flagged.len(), duration(fleet.world().now().duration_since(began).as_secs_f64())));
+    for row in &flagged {
+        let Some(flag) = &row.flag else { continue };
+        out(&format!("\u{25b2} {} {} {}", clean(&row.id), clean(row.gpu_name.as_deref().unwrap_or("\u{2013}")), clean(row.geolocation.as_deref().unwrap_or(""))));
+        out(&format!("  {}: {}", flag.kind, clean(&flag.reason)));
+        out(&format!("  {}", clean(&flag.certainty)));
+        out(&format!("  would show: {}", clean(&flag.would_show.join("; "))));
+    }
+    Ok(())
+}
+
+fn tell_change(args: &Args, began: jiff::Timestamp, change: &Change) -> anyhow::Result<()> {
+    let (id, at, text, value) = match change {
+        Change::State { id, state, at } => (id, at, format!("\u{2192} {}", clean(state)), json!({ "id": id, "state": state, "at": at })),
+        Change::Flag { id, kind, reason, at } => {
+            let text = match kind {
+                Some(kind) => format!("\u{25b2} {kind}: {}", clean(reason)),
+                None => format!("flag cleared: {}", clean(reason)),
+            };
+            (id, at, text, json!({ "id": id, "flag": kind, "reason": reason, "at": at }))
+        }
+    };
+    // With --json the one object at the end holds it all; the changes go to standard error.
+    if args.json {
+        remark(&value.to_string());
+    } else {
+        let since = at.duration_since(began).as_secs_f64();
+        out(&format!("+{:>7}  {}  {text}", duration(since), clean(id.split('-').next().unwrap_or(id))));
+    }
+    Ok(())
+}
