@@ -96,6 +96,11 @@ impl App {
         Ok(Self { folder: Folder::find(folder)?, hub: Hub::default(), state: Mutex::default() })
     }
 
+    /// Where files are kept.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
     /// What is seen, as a stream.
     pub fn hub(&self) -> &Hub {
         &self.hub

@@ -1,0 +1,66 @@
+// Every verb of the window, once: palette, keys and the help sheet read it.
+
+import { toast } from "svelte-sonner";
+import { api } from "../api/generated";
+import { asApiError } from "../host";
+import { router } from "./route.svelte";
+import { fleet } from "./fleet.svelte";
+import { ui } from "./ui.svelte";
+
+export interface Command {
+  id: string;
+  title: string;
+  /** For tinykeys: `g f`, `$mod+k`, `?`. */
+  keys?: string;
+  run: () => void;
+  /** Why it cannot be done now, if it cannot. */
+  unless?: () => string | undefined;
+}
+
+/** Runs a call; what goes wrong is told, and stays until read. */
+export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (thrown) {
+    const error = asApiError(thrown);
+    toast.error(error.message, { description: error.hint ?? undefined, duration: Number.POSITIVE_INFINITY, closeButton: true });
+    return undefined;
+  }
+}
+
+const simulated = () => (fleet.head?.watching.mode === "simulated" ? undefined : "only in a simulation");
+const watching = () => (fleet.head ? undefined : "nothing is watched");
+const speed = (factor: number) => void attempt(api.set_speed({ speed: factor }));
+
+export const commands: Command[] = [
+  { id: "fleet", title: "Show the fleet", keys: "g f", run: () => router.go({ view: "fleet" }) },
+  { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
+  { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
+  { id: "doctor", title: "Check that everything is in order", keys: "g d", run: () => router.go({ view: "doctor" }) },
+  { id: "refresh", title: "Read everything now", keys: "r", run: () => void attempt(api.refresh()), unless: watching },
+  {
+    id: "simulate",
+    title: "Try it with a simulated fleet",
+    keys: "g s",
+    run: () => void attempt(api.simulate({ scenario: "params-done-silence", seed: null, speed: null })).then(() => router.go({ view: "fleet" })),
+  },
+  { id: "flagged", title: "Only what is flagged", keys: "f", run: () => { router.go({ view: "fleet" }); ui.filter = "flag:!none"; } },
+  { id: "all", title: "Clear the filter", keys: "x", run: () => (ui.filter = "") },
+  { id: "killed", title: "Show or hide killed instances", keys: "a", run: () => ui.setShowKilled(!ui.showKilled) },
+  { id: "pause", title: "Pause the simulation", run: () => speed(0), unless: simulated },
+  { id: "speed-1", title: "Simulation at real time", run: () => speed(1), unless: simulated },
+  { id: "speed-20", title: "Simulation at 20 times real time", run: () => speed(20), unless: simulated },
+  { id: "speed-100", title: "Simulation at 100 times real time", run: () => speed(100), unless: simulated },
+  { id: "theme", title: "Change the theme: system, light, dark", keys: "t", run: () => ui.nextTheme() },
+  { id: "palette", title: "Search or do", keys: "$mod+k", run: () => (ui.palette = !ui.palette) },
+  { id: "help", title: "Show all keys", keys: "?", run: () => (ui.help = !ui.help) },
+];
+
+/** Keys that belong to a list or a page, for the help sheet. */
+export const localKeys: [string, string][] = [
+  ["j  k  ↓  ↑", "Next, previous instance"],
+  ["Enter", "Open the instance"],
+  ["l", "Its log"],
+  ["/", "Filter, or search in a log"],
+  ["Esc", "Back, or leave a field"],
+];

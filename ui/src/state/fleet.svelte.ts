@@ -1,0 +1,70 @@
+// A read-only copy of what the watcher sees, kept by numbered patches.
+
+import type { FleetView, InstanceRow, Patch } from "../api/generated";
+import { subscribe } from "../host";
+import { clock } from "./clock.svelte";
+
+class FleetState {
+  /** Everything but the instances; undefined until something is watched. */
+  head = $state.raw<FleetView | undefined>();
+  /** The instances, in no order. */
+  rows = $state.raw<InstanceRow[]>([]);
+  /** Nothing has come yet, not even "nothing is watched". */
+  #byId = new Map<string, InstanceRow>();
+  #seq = -1;
+  #end: (() => void) | undefined;
+
+  start(): () => void {
+    this.#end = subscribe((patch) => this.apply(patch));
+    return () => this.#end?.();
+  }
+
+  apply(patch: Patch) {
+    if (patch.whole) {
+      this.#byId.clear();
+    } else if (patch.seq !== this.#seq + 1) {
+      // Something was missed: everything anew.
+      this.#end?.();
+      this.#end = subscribe((next) => this.apply(next));
+      return;
+    }
+    this.#seq = patch.seq;
+    for (const row of patch.upsert) this.#byId.set(row.id, row);
+    for (const id of patch.removed) this.#byId.delete(id);
+    this.head = patch.head;
+    this.rows = [...this.#byId.values()];
+    clock.set(patch.head.watching.now, patch.head.watching.speed);
+  }
+
+  row(id: string): InstanceRow | undefined {
+    return this.rows.find((row) => row.id === id);
+  }
+
+  /** The connection works, so time goes on for what is shown. */
+  get live(): boolean {
+    return this.head?.connection.state === "ok";
+  }
+
+  /** The manager's time now: the latest answer's plus what has passed since. It stands still while nothing is heard. */
+  get managerNow(): number {
+    const head = this.head;
+    if (!head?.as_of) return clock.now;
+    const asOf = Date.parse(head.as_of);
+    if (!this.live || !head.received_at) return asOf;
+    return asOf + Math.max(0, clock.now - Date.parse(head.received_at));
+  }
+
+  /** Dwell in seconds now; as of the last answer where nothing newer is known. */
+  dwell(row: InstanceRow): number | null {
+    if (row.dwell_s === null) return null;
+    if (!this.live || !row.listed) return row.dwell_s;
+    return Math.max(0, (this.managerNow - Date.parse(row.entered_at)) / 1000);
+  }
+
+  /** Seconds since a time on the manager's clock. */
+  since(time: string): number {
+    return Math.max(0, (this.managerNow - Date.parse(time)) / 1000);
+  }
+}
+
+export const fleet = new FleetState();

@@ -1,0 +1,38 @@
+// Where the window is: a hash, so that going back works and a link can name a place.
+
+export type Route =
+  | { view: "fleet" }
+  | { view: "instance"; id: string }
+  | { view: "manager-log" }
+  | { view: "fleets" }
+  | { view: "doctor" };
+
+function parse(hash: string): Route {
+  const [view, ...rest] = hash.replace(/^#\/?/, "").split("/");
+  switch (view) {
+    case "instance":
+      return { view, id: decodeURIComponent(rest.join("/")) };
+    case "manager-log":
+    case "fleets":
+    case "doctor":
+      return { view };
+    default:
+      return { view: "fleet" };
+  }
+}
+
+class Router {
+  route = $state.raw<Route>(parse(location.hash));
+
+  constructor() {
+    addEventListener("hashchange", () => (this.route = parse(location.hash)));
+  }
+
+  go(route: Route) {
+    const hash = route.view === "instance" ? `#/instance/${encodeURIComponent(route.id)}` : `#/${route.view}`;
+    if (location.hash !== hash) location.hash = hash;
+    this.route = route;
+  }
+}
+
+export const router = new Router();
