@@ -24,6 +24,8 @@ const LIFE_MOST: usize = 200;
 const GAUGES_MOST: usize = 1_500;
 /// Views published at most this often.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
+/// A demonstration goes on this long at its speed after the latest flag, seconds of its own time, and then slows down.
+const SLOW_AFTER_FLAG_S: f64 = 300.0;
 /// How often time is looked at.
 const TICK_EVERY: Duration = Duration::from_millis(100);
 
@@ -65,8 +67,9 @@ pub(crate) struct Driver {
     under_way: JoinSet<Event>,
     history_error: Option<String>,
     changed: bool,
-    /// A simulation is slowed to real time when it first has something to show.
+    /// A simulation is slowed to real time some time after it last had something new to show.
     slow_on_flag: bool,
+    slow_at: Option<Timestamp>,
 }
 
 impl Driver {
@@ -87,6 +90,7 @@ impl Driver {
             history_error: None,
             changed: true,
             slow_on_flag: false,
+            slow_at: None,
             clock,
         })
     }
@@ -126,7 +130,13 @@ impl Driver {
                     Some(ask) => self.answer(ask),
                     None => return,
                 },
-                _ = tick.tick() => self.step(Event::Tick),
+                _ = tick.tick() => {
+                    if self.slow_at.is_some_and(|at| self.clock.now() >= at) {
+                        (self.slow_at, self.slow_on_flag) = (None, false);
+                        self.set_speed(1.0);
+                    }
+                    self.step(Event::Tick);
+                }
             }
             if self.changed && published_at.is_none_or(|at| at.elapsed() >= PUBLISH_EVERY) {
                 self.changed = false;
@@ -189,8 +199,7 @@ impl Driver {
             }
             Effect::Record { observed, flags } => {
                 if self.slow_on_flag && flags.iter().any(|change| change.to.as_ref().is_some_and(|flag| flag.kind.needs_a_person())) {
-                    self.slow_on_flag = false;
-                    self.set_speed(1.0);
+                    self.slow_at = Some(dwell_fleet::shift(self.clock.now(), SLOW_AFTER_FLAG_S));
                 }
                 let fleet = self.watch.fleet();
                 let Some(as_of) = fleet.as_of() else { return };
@@ -242,7 +251,7 @@ impl Driver {
         if let Clock::Simulated(served) = &self.clock {
             served.set_speed(speed);
             self.pace = Pace::at_speed(speed);
-            self.watch.set_pace(self.pace);
+            self.watch.set_pace(self.pace, served.now());
             self.changed = true;
         }
     }
@@ -268,7 +277,7 @@ impl Driver {
             Ask::Logs(request, reply) => drop(reply.send(self.logs(&request))),
             Ask::Refresh => self.step(Event::Refresh),
             Ask::Speed(speed) => {
-                self.slow_on_flag = false;
+                (self.slow_at, self.slow_on_flag) = (None, false);
                 self.set_speed(speed);
             }
         }

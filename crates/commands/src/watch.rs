@@ -214,9 +214,12 @@ impl Watch {
         !self.asking && !self.manager_log_asking && self.reading.is_empty() && self.queue.is_empty()
     }
 
-    /// Changes how often things are read.
-    pub fn set_pace(&mut self, pace: Pace) {
+    /// Changes how often things are read, from now on.
+    pub fn set_pace(&mut self, pace: Pace, now: Timestamp) {
         self.pace = pace;
+        let soonest = |due: Option<Timestamp>, wait_s: f64| due.map(|at| at.min(shift(now, wait_s)));
+        self.connection.next_try_at = soonest(self.connection.next_try_at, pace.dashboard_s);
+        self.manager_log_due_at = soonest(self.manager_log_due_at, pace.manager_log_s);
     }
 
     /// Takes in one event. `now` is the operator's clock.
