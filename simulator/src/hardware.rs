@@ -26,8 +26,7 @@ pub(crate) const CARDS: [Card; 5] = [
     Card { name: "RTX A6000", memory_mib: 49_140, bandwidth_gb_s: 672.0, proof_factor: 1.02, dollars_per_h: 0.47 },
 ];
 
-pub(crate) const REGIONS: [&str; 6] =
-    ["Norway, NO", "Quebec, CA", "Texas, US", "United Kingdom, GB", "Sweden, SE", "Poland, PL"];
+pub(crate) const REGIONS: [&str; 6] = ["Norway, NO", "Quebec, CA", "Texas, US", "United Kingdom, GB", "Sweden, SE", "Poland, PL"];
 
 /// A machine with its rented share.
 #[derive(Debug, Clone)]

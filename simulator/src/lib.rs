@@ -14,7 +14,7 @@ mod serve;
 mod world;
 
 pub use clock::SimClock;
-pub use manager::{BUFFER_LINES_MAX, Manager, MANAGER_LOG_LINES_MAX};
+pub use manager::{BUFFER_LINES_MAX, MANAGER_LOG_LINES_MAX, Manager};
 pub use scenario::{FaultKind, Scenario, ScenarioError, shipped};
 pub use serve::{SIMULATED_HEADER, ServeError, Served, serve};
 pub use world::{Truth, World};

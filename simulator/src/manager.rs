@@ -339,10 +339,7 @@ impl Manager {
             let reason = if record.is_none() {
                 events.push((
                     None,
-                    format!(
-                        "[monitor] instance disappeared from vast uuid={} label={} state={}",
-                        row.uuid, row.label, row.state
-                    ),
+                    format!("[monitor] instance disappeared from vast uuid={} label={} state={}", row.uuid, row.label, row.state),
                 ));
                 "instance disappeared from vast"
             } else if row.state == "registered" && since(Some(row.registered_at)) > 90 * MINUTE_MS {
@@ -415,7 +412,11 @@ impl Manager {
         wire::Instance {
             vast_id: record.map(|record| record.vast_id),
             start_date: record.map(|record| record.start_date_s),
-            price_per_proof: vast.dph_total.zip(row.bench_rate).filter(|(_, rate)| *rate > 0.0).map(|(dollars, rate)| dollars / rate),
+            price_per_proof: vast
+                .dph_total
+                .zip(row.bench_rate)
+                .filter(|(_, rate)| *rate > 0.0)
+                .map(|(dollars, rate)| dollars / rate),
             has_logs: Some(lines > 0),
             log_lines: Some(lines),
             uuid: life.uuid,
@@ -521,7 +522,13 @@ mod tests {
             vast_id,
             label: label.clone(),
             start_date_s: 1_796_092_000.0,
-            shown: wire::Instance { label, dph_total: Some(0.31), num_gpus: Some(1), machine_id: Some(40_100), ..Default::default() },
+            shown: wire::Instance {
+                label,
+                dph_total: Some(0.31),
+                num_gpus: Some(1),
+                machine_id: Some(40_100),
+                ..Default::default()
+            },
         }
     }
 
@@ -533,7 +540,10 @@ mod tests {
         assert_eq!(manager.register("C.31000020", 9.0, "u2".into(), at(2)).0, uuid, "same label, not killed: same uuid");
         assert_eq!(manager.bench_done(&uuid, 0.0, at(3)), Ok((false, None)));
         let row = &manager.dashboard(at(4)).instances[0];
-        assert_eq!((row.state.as_deref(), row.kill_reason.as_deref()), (Some("killed"), Some("bench_rate 0.0 below min_rate 50.0")));
+        assert_eq!(
+            (row.state.as_deref(), row.kill_reason.as_deref()),
+            (Some("killed"), Some("bench_rate 0.0 below min_rate 50.0"))
+        );
         assert!(manager.running(&uuid, at(5)).is_err());
         assert_eq!(manager.bench_done(&uuid, 60.0, at(6)), Ok((true, None)));
         let row = &manager.dashboard(at(7)).instances[0];

@@ -168,10 +168,7 @@ impl Scenario {
     pub fn named(name: &str) -> Result<Self, ScenarioError> {
         match SHIPPED.iter().find(|(known, _)| *known == name) {
             Some((_, text)) => Self::parse(text),
-            None => Err(ScenarioError::Unknown {
-                name: name.to_owned(),
-                known: SHIPPED.map(|(known, _)| known).join(", "),
-            }),
+            None => Err(ScenarioError::Unknown { name: name.to_owned(), known: SHIPPED.map(|(known, _)| known).join(", ") }),
         }
     }
 
@@ -234,7 +231,8 @@ fn default_min_rate() -> f64 {
 /// `-1h 30m`, `90m`, `2d` as seconds. A day is 24 hours.
 fn span<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let span: jiff::Span = text.parse().map_err(|error| serde::de::Error::custom(format!("{text:?} is no time span: {error}")))?;
+    let span: jiff::Span =
+        text.parse().map_err(|error| serde::de::Error::custom(format!("{text:?} is no time span: {error}")))?;
     span.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).map_err(serde::de::Error::custom)
 }
 

@@ -103,8 +103,7 @@ impl Served {
 
 /// Serves a world on `127.0.0.1:port` (0 for any free port), its clock starting now at the world's own time.
 pub async fn serve(world: World, speed: f64, port: u16) -> Result<Served, ServeError> {
-    let listener =
-        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|source| ServeError::Bind { port, source })?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|source| ServeError::Bind { port, source })?;
     let address = listener.local_addr().map_err(|source| ServeError::Bind { port, source })?;
     let run = format!("{} seed={} run={}", world.scenario().name, world.seed(), world.origin().as_millisecond());
     let stage = Stage {
@@ -264,8 +263,17 @@ async fn runner_id(State(stage): State<Stage>, Query(query): Query<ByUuid>) -> R
 /// Rows as `/status` writes them: the life alone, no vast.ai fields.
 async fn status(State(stage): State<Stage>) -> Response {
     const LIFE: [&str; 11] = [
-        "uuid", "label", "runner_id", "state", "min_rate", "registered_at", "param_done_at", "bench_done_at", "bench_rate",
-        "killed_at", "kill_reason",
+        "uuid",
+        "label",
+        "runner_id",
+        "state",
+        "min_rate",
+        "registered_at",
+        "param_done_at",
+        "bench_done_at",
+        "bench_rate",
+        "killed_at",
+        "kill_reason",
     ];
     let rows: Vec<Value> = stage
         .world()
@@ -344,11 +352,7 @@ async fn add_bad_host(State(stage): State<Stage>, body: Bytes) -> Result<Respons
 async fn remove_bad_host(State(stage): State<Stage>, Path(machine_id): Path<String>) -> Response {
     let mut world = stage.world();
     let now = world.now();
-    if world.manager_mut().remove_bad_host(&machine_id, now) {
-        answer(&json!({"ok": true}))
-    } else {
-        refuse(404, "not found")
-    }
+    if world.manager_mut().remove_bad_host(&machine_id, now) { answer(&json!({"ok": true})) } else { refuse(404, "not found") }
 }
 
 async fn kill(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {

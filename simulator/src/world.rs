@@ -109,7 +109,8 @@ pub struct World {
 impl World {
     /// A world at its first screen, which happens at `origin`: everything that the scenario dates before has happened.
     pub fn new(scenario: Scenario, seed: u64, origin: Timestamp) -> Self {
-        let earliest = scenario.waves.iter().map(|wave| wave.at).chain(scenario.faults.iter().map(|fault| fault.at)).fold(0.0, f64::min);
+        let earliest =
+            scenario.waves.iter().map(|wave| wave.at).chain(scenario.faults.iter().map(|fault| fault.at)).fold(0.0, f64::min);
         let begin = plus_ms(origin, (earliest * 1000.0) as i64 - 60 * SECOND);
         let mut world = Self {
             seed,
@@ -220,7 +221,8 @@ impl World {
         let wave = self.scenario.waves[wave_index].clone();
         self.market_index += 1;
         let serial = self.market_index;
-        let mut machine = Machine::draw(&mut self.market_dice, serial, wave.gpu.as_deref().and_then(card), wave.region.as_deref());
+        let mut machine =
+            Machine::draw(&mut self.market_dice, serial, wave.gpu.as_deref().and_then(card), wave.region.as_deref());
         if let Some(cards) = wave.gpus {
             machine.cards = cards;
         }
@@ -570,7 +572,9 @@ impl World {
         let (gpu_util, gpu_temp, cpu_util, mem_usage_gb) = self.gauges(instance);
         let status = match instance.stage {
             Stage::Pulling if age_s < 20.0 => format!("Pulling from {}", image.split(':').next().unwrap_or(image)),
-            Stage::Pulling => format!("{:08x}: Pull complete", (wobble(instance.vast_id, age_s as u64 / 20) * f64::from(u32::MAX)) as u32),
+            Stage::Pulling => {
+                format!("{:08x}: Pull complete", (wobble(instance.vast_id, age_s as u64 / 20) * f64::from(u32::MAX)) as u32)
+            }
             _ => format!("success, running {image}"),
         };
         VastRecord {

@@ -43,8 +43,8 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> anyhow::Result<()> 
 pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let api = error.downcast_ref::<ApiError>();
     let code = match api.map_or("failed", |api| api.code.as_str()) {
-        "unreachable" | "timed-out" | "cut-short" | "too-large" | "not-a-manager" | "unauthorised" | "refused" | "manager-failed"
-        | "bad-address" | "no-certificates" => 3,
+        "unreachable" | "timed-out" | "cut-short" | "too-large" | "not-a-manager" | "unauthorised" | "refused"
+        | "manager-failed" | "bad-address" | "no-certificates" => 3,
         "unknown-id" | "ambiguous-id" => 4,
         "no-fleet" | "unknown-fleet" | "bad-scenario" => 2,
         _ => 1,
@@ -141,7 +141,8 @@ pub(crate) fn fleet(view: &FleetView, rows: &[&InstanceRow]) {
         table.add_row(vec![
             first,
             state,
-            Cell::new(or_dash(row.dwell_s.map(|dwell_s| format!("{at_least}{}", duration(dwell_s))))).set_alignment(CellAlignment::Right),
+            Cell::new(or_dash(row.dwell_s.map(|dwell_s| format!("{at_least}{}", duration(dwell_s)))))
+                .set_alignment(CellAlignment::Right),
             Cell::new(bar),
             Cell::new(short_id(row)),
             Cell::new(or_dash(gpu(row))),
@@ -203,11 +204,18 @@ pub(crate) fn head(view: &FleetView) {
     };
     out(&format!("{}, {at}, {cache}", clean(&view.watching.name)));
     if let Some(skew) = view.connection.clock_skew_s.filter(|skew| skew.abs() >= 5.0) {
-        out(&format!("the manager's clock is {} {} yours; dwell is counted on the manager's", duration(skew.abs()), if skew > 0.0 { "ahead of" } else { "behind" }));
+        out(&format!(
+            "the manager's clock is {} {} yours; dwell is counted on the manager's",
+            duration(skew.abs()),
+            if skew > 0.0 { "ahead of" } else { "behind" }
+        ));
     }
     let mut money = format!(
         "{:.2} proofs/h benchmarked   ${:.2}/h proving   ${:.2}/h waiting   ${:.2}/h leaking",
-        summary.benchmarked_proofs_per_h, summary.proving_dollars_per_h, summary.waiting_dollars_per_h, summary.leaking_dollars_per_h
+        summary.benchmarked_proofs_per_h,
+        summary.proving_dollars_per_h,
+        summary.waiting_dollars_per_h,
+        summary.leaking_dollars_per_h
     );
     if let Some(dollars) = summary.dollars_per_proof {
         money.push_str(&format!("   ${dollars:.4}/proof all-in"));
@@ -234,7 +242,8 @@ fn clock(at: jiff::Timestamp) -> String {
 pub(crate) fn page(page: &InstancePage) {
     let row = &page.row;
     out(&format!("{}  {}", clean(&row.id), or_dash(gpu(row))));
-    let dwell = row.dwell_s.map_or_else(|| "for a time that makes no sense".to_owned(), |dwell_s| format!("for {}", duration(dwell_s)));
+    let dwell =
+        row.dwell_s.map_or_else(|| "for a time that makes no sense".to_owned(), |dwell_s| format!("for {}", duration(dwell_s)));
     out(&format!("{} {dwell}, {}", clean(&row.state), basis(row)));
     if let Some(expectation) = &row.expectation {
         out(&format!(
@@ -327,7 +336,8 @@ mod tests {
 
     #[test]
     fn hostile_text_is_harmless() {
-        let hostile = "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7} \u{9b}2J \u{1b}]8;;http://x\u{1b}\\link \u{202e}gnp <b>\u{0}\rover";
+        let hostile =
+            "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7} \u{9b}2J \u{1b}]8;;http://x\u{1b}\\link \u{202e}gnp <b>\u{0}\rover";
         let shown = clean(hostile);
         assert!(shown.contains("red") && shown.contains("<b>") && shown.contains("link"), "{shown:?}");
         assert!(!shown.chars().any(|character| character.is_control() || is_direction(character)), "{shown:?}");

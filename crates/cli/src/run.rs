@@ -39,7 +39,11 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let mut look = look(args)?;
             look.read().await?;
             let page = look.instance(id)?;
-            if args.json { print::json(&page, true)? } else { print::page(&page) }
+            if args.json {
+                print::json(&page, true)?
+            } else {
+                print::page(&page)
+            }
             Ok(ExitCode::SUCCESS)
         }
         Command::Logs { id, lines } => logs(args, Some(id), lines).await,
@@ -204,7 +208,8 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
 
 fn scenario(name_or_file: &str) -> anyhow::Result<Scenario> {
     if name_or_file.ends_with(".toml") {
-        let text = std::fs::read_to_string(name_or_file).map_err(|error| anyhow::anyhow!("cannot read {name_or_file}: {error}"))?;
+        let text =
+            std::fs::read_to_string(name_or_file).map_err(|error| anyhow::anyhow!("cannot read {name_or_file}: {error}"))?;
         return Scenario::parse(&text).map_err(|error| anyhow::anyhow!("{name_or_file}: {error}"));
     }
     Ok(Scenario::named(name_or_file).map_err(ApiError::from)?)
@@ -285,7 +290,12 @@ fn run_virtually(
     out(&format!("\n{} flagged after {}:\n", flagged.len(), duration(fleet.world().now().duration_since(began).as_secs_f64())));
     for row in &flagged {
         let Some(flag) = &row.flag else { continue };
-        out(&format!("\u{25b2} {} {} {}", clean(&row.id), clean(row.gpu_name.as_deref().unwrap_or("\u{2013}")), clean(row.geolocation.as_deref().unwrap_or(""))));
+        out(&format!(
+            "\u{25b2} {} {} {}",
+            clean(&row.id),
+            clean(row.gpu_name.as_deref().unwrap_or("\u{2013}")),
+            clean(row.geolocation.as_deref().unwrap_or(""))
+        ));
         out(&format!("  {}: {}", flag.kind, clean(&flag.reason)));
         out(&format!("  {}", clean(&flag.certainty)));
         out(&format!("  would show: {}", clean(&flag.would_show.join("; "))));
@@ -295,7 +305,9 @@ fn run_virtually(
 
 fn tell_change(args: &Args, began: jiff::Timestamp, change: &Change) -> anyhow::Result<()> {
     let (id, at, text, value) = match change {
-        Change::State { id, state, at } => (id, at, format!("\u{2192} {}", clean(state)), json!({ "id": id, "state": state, "at": at })),
+        Change::State { id, state, at } => {
+            (id, at, format!("\u{2192} {}", clean(state)), json!({ "id": id, "state": state, "at": at }))
+        }
         Change::Flag { id, kind, reason, at } => {
             let text = match kind {
                 Some(kind) => format!("\u{25b2} {kind}: {}", clean(reason)),

@@ -9,11 +9,11 @@ use dwell_simulator::{Scenario, World, serve};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use crate::dto::*;
+use crate::ApiError;
 use crate::drive::{Ask, Clock, Driver};
+use crate::dto::*;
 use crate::hub::Hub;
 use crate::settings::{Folder, Settings};
-use crate::ApiError;
 
 /// Questions that may wait for the watcher.
 const ASKS_WAITING_MAX: usize = 64;
@@ -203,7 +203,8 @@ impl App {
     pub async fn connect(&self, request: ConnectRequest) -> Result<Fleets, ApiError> {
         let client = ManagerClient::new(request.address.trim(), Limits::default())?;
         let address = client.base().to_owned();
-        let name = request.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| address.clone());
+        let name =
+            request.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| address.clone());
         let mut settings = Settings::load(&self.folder)?;
         settings.fleets.retain(|fleet| fleet.name != name);
         settings.fleets.push(SavedFleet { name: name.clone(), address: address.clone() });
@@ -295,13 +296,13 @@ impl App {
         );
         check(
             "Settings",
-            Settings::load(&self.folder).map(|settings| format!("{} saved fleets", settings.fleets.len())).map_err(|error| error.message),
+            Settings::load(&self.folder)
+                .map(|settings| format!("{} saved fleets", settings.fleets.len()))
+                .map_err(|error| error.message),
         );
         check(
             "HTTPS certificates",
-            ManagerClient::new("https://localhost", Limits::default())
-                .map(|_| "found".to_owned())
-                .map_err(|error| error.message),
+            ManagerClient::new("https://localhost", Limits::default()).map(|_| "found".to_owned()).map_err(|error| error.message),
         );
         if let Ok(view) = self.ask(Ask::Fleet).await {
             let skew = view.connection.clock_skew_s;
@@ -310,7 +311,9 @@ impl App {
                 match skew {
                     None => Ok("the manager's clock is not known yet".to_owned()),
                     Some(skew) if skew.abs() < 5.0 => Ok(format!("within {:.1} s of the manager's", skew.abs())),
-                    Some(skew) => Err(format!("{skew:+.0} s from the manager's; dwell is counted on the manager's clock and stays right")),
+                    Some(skew) => {
+                        Err(format!("{skew:+.0} s from the manager's; dwell is counted on the manager's clock and stays right"))
+                    }
                 },
             );
             check(

@@ -10,11 +10,11 @@ use dwell_simulator::Served;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::ApiError;
 use crate::dto::*;
 use crate::hub::Hub;
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
-use crate::ApiError;
 
 /// Log lines given where a request names no number, and at most.
 const LINES_ORDINARY: usize = 1_000;
@@ -37,7 +37,10 @@ pub(crate) enum Clock {
 }
 
 impl Clock {
-    #[expect(clippy::disallowed_methods, reason = "the one place where the wall clock is read; everything below is given the time")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place where the wall clock is read; everything below is given the time"
+    )]
     pub(crate) fn now(&self) -> Timestamp {
         match self {
             Self::System => Timestamp::now(),
@@ -198,7 +201,9 @@ impl Driver {
                 self.under_way.spawn(async move { Event::ManagerLines(client.manager_logs(tail).await) });
             }
             Effect::Record { observed, flags } => {
-                if self.slow_on_flag && flags.iter().any(|change| change.to.as_ref().is_some_and(|flag| flag.kind.needs_a_person())) {
+                if self.slow_on_flag
+                    && flags.iter().any(|change| change.to.as_ref().is_some_and(|flag| flag.kind.needs_a_person()))
+                {
                     self.slow_at = Some(dwell_fleet::shift(self.clock.now(), SLOW_AFTER_FLAG_S));
                 }
                 let fleet = self.watch.fleet();
@@ -401,14 +406,14 @@ pub(crate) fn resolve(fleet: &Fleet, wanted: &str) -> Result<Key, ApiError> {
         [only] => Ok(only.key),
         [] => Err(unknown(wanted)),
         _ => {
-            let candidates: Vec<String> = found
-                .iter()
-                .take(10)
-                .map(|instance| format!("{} ({})", instance.id(), instance.state))
-                .collect();
+            let candidates: Vec<String> =
+                found.iter().take(10).map(|instance| format!("{} ({})", instance.id(), instance.state)).collect();
             let more = if found.len() > 10 { format!(" and {} more", found.len() - 10) } else { String::new() };
-            Err(ApiError::new("ambiguous-id", format!("{wanted:?} fits {} instances: {}{more}", found.len(), candidates.join(", ")))
-                .hint("give more of the id"))
+            Err(ApiError::new(
+                "ambiguous-id",
+                format!("{wanted:?} fits {} instances: {}{more}", found.len(), candidates.join(", ")),
+            )
+            .hint("give more of the id"))
         }
     }
 }

@@ -37,9 +37,9 @@ impl From<FetchError> for ApiError {
     fn from(error: FetchError) -> Self {
         use dwell_clients::Code;
         let hint = match error.code {
-            Code::Unreachable => {
-                Some("is the manager running, and is this its address? It listens on its own machine: ssh -L 1235:127.0.0.1:1235 HOST")
-            }
+            Code::Unreachable => Some(
+                "is the manager running, and is this its address? It listens on its own machine: ssh -L 1235:127.0.0.1:1235 HOST",
+            ),
             Code::NotAManager => Some("the address answers, but not as a manager: check host, port and path"),
             Code::Unauthorised => Some("something in front of the manager wants a login; reach it through an SSH tunnel instead"),
             Code::TimedOut => Some("the manager is slow or hangs; `dwellctl manager-logs` may show why once it answers"),

@@ -32,13 +32,8 @@ impl Hub {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         let mut inner = self.inner();
         if let Some(head) = inner.head.clone() {
-            let whole = Patch {
-                seq: inner.seq,
-                head,
-                upsert: inner.rows.values().cloned().collect(),
-                removed: Vec::new(),
-                whole: true,
-            };
+            let whole =
+                Patch { seq: inner.seq, head, upsert: inner.rows.values().cloned().collect(), removed: Vec::new(), whole: true };
             let _ = sender.try_send(whole);
         }
         inner.windows.push(sender);

@@ -30,3 +30,8 @@ pub use watch::{Connection, Effect, Event, Pace, Watch};
 pub fn now() -> dwell_fleet::Timestamp {
     drive::Clock::System.now()
 }
+
+/// `at` and so many seconds.
+pub fn later(at: dwell_fleet::Timestamp, seconds: f64) -> dwell_fleet::Timestamp {
+    dwell_fleet::shift(at, seconds)
+}

@@ -6,10 +6,10 @@ use std::time::Duration;
 use dwell_clients::{Limits, ManagerClient};
 use dwell_history::History;
 
+use crate::ApiError;
 use crate::drive::{Clock, Driver};
 use crate::dto::*;
 use crate::settings::{Folder, Settings};
-use crate::ApiError;
 
 /// A fleet looked at once (or now and again), without a watcher in the background.
 #[derive(Debug)]

@@ -30,7 +30,11 @@ pub(crate) fn fleet_view(watch: &Watch, context: &Context) -> FleetView {
     let mut instances: Vec<&Instance> = fleet.instances().collect();
     instances.sort_by(|left, right| {
         let unusual = lateness(right).total_cmp(&lateness(left));
-        urgency(left).cmp(&urgency(right)).then(unusual).then(right.entered.at.cmp(&left.entered.at)).then(left.key.cmp(&right.key))
+        urgency(left)
+            .cmp(&urgency(right))
+            .then(unusual)
+            .then(right.entered.at.cmp(&left.entered.at))
+            .then(left.key.cmp(&right.key))
     });
     FleetView {
         watching: Watching {
@@ -61,9 +65,10 @@ fn lateness(instance: &Instance) -> f64 {
 
 /// Flagged first by how pressing, then those on their way, then running, then ended.
 fn urgency(instance: &Instance) -> (usize, u8) {
-    let flag = instance.flag.as_ref().map_or(FlagKind::ALL.len(), |flag| {
-        FlagKind::ALL.iter().position(|kind| *kind == flag.kind).unwrap_or(0)
-    });
+    let flag = instance
+        .flag
+        .as_ref()
+        .map_or(FlagKind::ALL.len(), |flag| FlagKind::ALL.iter().position(|kind| *kind == flag.kind).unwrap_or(0));
     let state = match instance.state {
         State::Unknown(_) => 0,
         ref state if state.is_waiting() => 1,
@@ -271,7 +276,9 @@ pub(crate) fn line(stored: StoredLine, manager_started_at: Option<Timestamp>) ->
 pub(crate) fn facts(instance: &Instance) -> Vec<Fact> {
     let row = &instance.row;
     let vast = &instance.vast;
-    let number = |value: Option<f64>, unit: &str, decimals: usize| value.map(|value| format!("{value:.decimals$} {unit}").trim_end().to_owned());
+    let number = |value: Option<f64>, unit: &str, decimals: usize| {
+        value.map(|value| format!("{value:.decimals$} {unit}").trim_end().to_owned())
+    };
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
     let facts: Vec<(&str, Option<String>, &str)> = vec![
         ("Manager's id", row.uuid.as_ref().map(ToString::to_string), "uuid"),

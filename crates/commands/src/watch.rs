@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dwell_clients::{Code, FetchError};
 use dwell_fleet::{
-    Fleet, FlagChange, Key, LogLine, Observed, Presence, Rejected, Snapshot, State, Timestamp, seconds_between, shift,
+    FlagChange, Fleet, Key, LogLine, Observed, Presence, Rejected, Snapshot, State, Timestamp, seconds_between, shift,
 };
 
 /// The manager's buffer of one instance holds this many lines: asking for as many asks for all.

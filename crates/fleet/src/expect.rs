@@ -143,9 +143,7 @@ impl Expectations {
         // A group too small to be believed is not worth a curve; ten thousand machines would each have one.
         let curves = grouped
             .into_iter()
-            .filter(|(_, stays)| {
-                stays.iter().filter(|stay| stay.outcome == Outcome::Advanced).count() >= MINIMUM_ADVANCES
-            })
+            .filter(|(_, stays)| stays.iter().filter(|stay| stay.outcome == Outcome::Advanced).count() >= MINIMUM_ADVANCES)
             .map(|(group, stays)| (group, Curve::estimate(&stays)))
             .collect();
         Self { curves }
@@ -161,13 +159,11 @@ impl Expectations {
             else {
                 continue;
             };
-            let limit_s = if curve.advanced() < AMPLE_ADVANCES { longest_s.max(prior.limit_s) } else { longest_s };
-            let base = ExpectationBase::Group {
-                name,
-                advanced: curve.advanced(),
-                censored: curve.censored(),
-                killed: curve.killed(),
-            };
+            // Stays of seconds (parameters already there) say nothing about one that has the whole work before it.
+            let least_s = if curve.advanced() < AMPLE_ADVANCES { prior.limit_s } else { prior.usual_s };
+            let (limit_s, late_from_s) = (longest_s.max(least_s), late_from_s.max(MINUTE));
+            let base =
+                ExpectationBase::Group { name, advanced: curve.advanced(), censored: curve.censored(), killed: curve.killed() };
             return Some(Expectation { usual_s, late_from_s, limit_s, base });
         }
         Some(prior)
@@ -213,6 +209,13 @@ mod tests {
     }
 
     #[test]
+    fn stays_of_seconds_do_not_condemn_one_that_has_the_work_before_it() {
+        let expectations = Expectations::estimate(stays("RTX 4090", (0..50).map(|_| 0.0)));
+        let expectation = expectations.of(&State::ParamsDone, &kind("RTX 4090")).unwrap();
+        assert_eq!((expectation.late_from_s, expectation.limit_s), (60.0, 30.0 * 60.0));
+    }
+
+    #[test]
     fn no_history_falls_back_to_the_prior() {
         let none = Expectations::default();
         let expectation = none.of(&State::ParamsDone, &Kind::default()).unwrap();
@@ -222,9 +225,8 @@ mod tests {
 
     #[test]
     fn the_parameter_prior_follows_the_bandwidth() {
-        let at = |mbps| {
-            prior(&State::Registered, &Kind { inet_down_mbps: Some(mbps), ..Kind::default() }).unwrap().usual_s / 60.0
-        };
+        let at =
+            |mbps| prior(&State::Registered, &Kind { inet_down_mbps: Some(mbps), ..Kind::default() }).unwrap().usual_s / 60.0;
         assert!((at(800) - 22.4).abs() < 0.1, "{}", at(800));
         assert_eq!((at(10_000), at(50)), (20.0, 70.0));
     }

@@ -13,6 +13,9 @@ const MINUTE: f64 = 60.0;
 /// trouble by itself: a benchmark takes 26-39 min. It is time enough to see that the channels are blind.
 const INVISIBLE_AFTER_PARAMS_DONE_S: f64 = 10.0 * MINUTE;
 
+/// In other states the flag waits until the stay is late, and at least this long, seconds.
+const INVISIBLE_LEAST_S: f64 = 5.0 * MINUTE;
+
 /// A `running` instance whose GPU idles longer than this is not proving, seconds: proofs follow each other in minutes.
 const RUNNING_IDLE_S: f64 = 30.0 * MINUTE;
 
@@ -42,8 +45,7 @@ pub enum FlagKind {
 
 impl FlagKind {
     /// Every kind, most pressing first.
-    pub const ALL: [FlagKind; 6] =
-        [Self::Leaking, Self::Stalled, Self::Contradicted, Self::Gone, Self::Invisible, Self::Slow];
+    pub const ALL: [FlagKind; 6] = [Self::Leaking, Self::Stalled, Self::Contradicted, Self::Gone, Self::Invisible, Self::Slow];
 
     /// The stable word for it.
     pub fn as_str(self) -> &'static str {
@@ -153,13 +155,8 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) fn assess(instance: &Instance, surroundings: Surroundings<'_>) -> Assessment {
     let as_of = surroundings.as_of;
     let dwell_s = seconds_between(instance.entered.at, as_of);
-    let log_health = instance.log.health(
-        &instance.state,
-        instance.entered.at,
-        as_of,
-        surroundings.restarted_at,
-        surroundings.control,
-    );
+    let log_health =
+        instance.log.health(&instance.state, instance.entered.at, as_of, surroundings.restarted_at, surroundings.control);
     let case = Case { instance, around: &surroundings, dwell_s: dwell_s.max(0.0), log: &log_health };
     let flag = case.flag();
     let note = case.note();
@@ -202,7 +199,11 @@ impl Case<'_> {
         Flag {
             kind: FlagKind::Gone,
             since,
-            reason: format!("last seen {} ago as {}; the manager does not list it any more", self.ago(since), self.instance.state),
+            reason: format!(
+                "last seen {} ago as {}; the manager does not list it any more",
+                self.ago(since),
+                self.instance.state
+            ),
             certainty: "Certain that the manager stopped listing it. Whether vast.ai still has it, and bills it, only vast.ai's \
                         own record tells."
                 .into(),
@@ -226,9 +227,10 @@ impl Case<'_> {
                 "killed {} ago by the manager, and vast.ai still lists it {price}: it goes on costing money",
                 self.ago(killed_at)
             ),
-            certainty: "As certain as vast.ai's record is recent. A destroy that failed shows in the manager's log, one that was \
+            certainty:
+                "As certain as vast.ai's record is recent. A destroy that failed shows in the manager's log, one that was \
                         silently aborted does not."
-                .into(),
+                    .into(),
             would_show: vec!["vast.ai's own list of instances".into(), "the manager's log: failed to destroy".into()],
         })
     }
@@ -243,8 +245,9 @@ impl Case<'_> {
                 self.ago(killed_at),
                 self.instance.state
             ),
-            certainty: "Certain: both times stand in the manager's own row. Which of the two is true, only vast.ai's record tells."
-                .into(),
+            certainty:
+                "Certain: both times stand in the manager's own row. Which of the two is true, only vast.ai's record tells."
+                    .into(),
             would_show: vec!["vast.ai's record of the instance".into(), "newer log lines of the instance".into()],
         })
     }
@@ -269,8 +272,9 @@ impl Case<'_> {
             kind,
             since,
             reason: format!("loading for {} ({}); {status}", self.dwell_words(), against(expectation)),
-            certainty: "Only the time is known: nothing of ours runs on it yet, so no log can exist. A slow image pull looks the same."
-                .into(),
+            certainty:
+                "Only the time is known: nothing of ours runs on it yet, so no log can exist. A slow image pull looks the same."
+                    .into(),
             would_show: vec!["vast.ai's record: actual_status and status_msg".into(), "the container log at vast.ai".into()],
         })
     }
@@ -316,9 +320,10 @@ impl Case<'_> {
                         duration(silent_s),
                         self.and_gpu()
                     ),
-                    certainty: "Likely stuck: the log channel was working for it and would show progress. A log shipper that died \
+                    certainty:
+                        "Likely stuck: the log channel was working for it and would show progress. A log shipper that died \
                                 while the work goes on would look the same."
-                        .into(),
+                            .into(),
                     would_show: self.would_show(),
                 })
             }
@@ -333,15 +338,16 @@ impl Case<'_> {
                     self.blind_words(),
                     self.and_gpu()
                 ),
-                certainty: "By time alone: nothing that could show progress is working, so slow and stuck cannot be told apart. The \
+                certainty:
+                    "By time alone: nothing that could show progress is working, so slow and stuck cannot be told apart. The \
                             empty log is not evidence of failure."
-                    .into(),
+                        .into(),
                 would_show: self.would_show(),
             }),
             ChannelHealth::Blind(_) => {
                 let after_s = match state {
                     State::ParamsDone => INVISIBLE_AFTER_PARAMS_DONE_S,
-                    _ => expectation.late_from_s,
+                    _ => expectation.late_from_s.max(INVISIBLE_LEAST_S),
                 };
                 (self.dwell_s >= after_s).then(|| Flag {
                     kind: FlagKind::Invisible,
@@ -371,7 +377,8 @@ impl Case<'_> {
                 against(expectation),
                 self.gpu_words()
             ),
-            certainty: "Something computes on its GPU. Whether that is progress is not visible: a wedged kernel is busy too.".into(),
+            certainty: "Something computes on its GPU. Whether that is progress is not visible: a wedged kernel is busy too."
+                .into(),
             would_show: self.would_show(),
         }
     }
@@ -450,7 +457,9 @@ impl Case<'_> {
                 Basis::BenchDone => {
                     format!("{}; counted from its benchmark report, for the manager keeps no time of it", instance.state)
                 }
-                Basis::FirstSight => format!("{} for at least {}: it was so when Dwell first looked", instance.state, self.dwell_words()),
+                Basis::FirstSight => {
+                    format!("{} for at least {}: it was so when Dwell first looked", instance.state, self.dwell_words())
+                }
             },
             at: Some(instance.last_listed_at),
         }];

@@ -25,12 +25,10 @@ pub use id::{HostId, InstanceUuid, Key, MachineId, VastId};
 pub use ledger::{Basis, Entry, Ledger, Transition, TransitionKind};
 pub use lifecycle::State;
 pub use logs::{LINE_BYTES_MAX, LogLine, MergeOutcome, merge_tail};
-pub use progress::{
-    ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, WhyBlind, progress_sources, silence_limit,
-};
+pub use progress::{ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, WhyBlind, progress_sources, silence_limit};
 pub use snapshot::{BadHost, Row, Snapshot, VastFacts};
 pub use survival::{Curve, Outcome, Stay};
-pub use track::{Fleet, FlagChange, Gap, Instance, ManagerRun, Observed, Presence, Rejected};
+pub use track::{FlagChange, Fleet, Gap, Instance, ManagerRun, Observed, Presence, Rejected};
 
 /// A point in time. Re-exported so that the crates above speak of one type.
 pub use jiff::Timestamp;

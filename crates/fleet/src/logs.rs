@@ -46,8 +46,7 @@ pub fn merge_tail(known: &[LogLine], fetched: &[LogLine], whole_buffer: bool) ->
         if line != last_known {
             continue;
         }
-        let overlap =
-            fetched[..=index].iter().rev().zip(known.iter().rev()).take_while(|(left, right)| left == right).count();
+        let overlap = fetched[..=index].iter().rev().zip(known.iter().rev()).take_while(|(left, right)| left == right).count();
         // An overlap that ends before reaching the start of either side contradicts "same buffer": not a place to join.
         let reaches_an_end = overlap == index + 1 || overlap == known.len();
         if reaches_an_end && best.is_none_or(|(length, _)| overlap > length) {

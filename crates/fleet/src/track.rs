@@ -80,7 +80,14 @@ pub struct Instance {
 
 impl Instance {
     /// An instance that Dwell knows from an earlier run: identity, state, life and kind; everything else untold.
-    pub fn remembered(key: Key, row: Row, entered: Entry, ledger: Ledger, first_seen_at: Timestamp, last_listed_at: Timestamp) -> Self {
+    pub fn remembered(
+        key: Key,
+        row: Row,
+        entered: Entry,
+        ledger: Ledger,
+        first_seen_at: Timestamp,
+        last_listed_at: Timestamp,
+    ) -> Self {
         Self {
             key,
             uuid: row.uuid.clone(),
@@ -462,7 +469,12 @@ impl Fleet {
         if let Presence::Missing { since, answers } = instance.presence
             && answers >= 2
         {
-            let entry = Entry { state: row.state.clone(), at: as_of, basis: Basis::Observed, earlier_by_s: seconds_between(since, as_of) };
+            let entry = Entry {
+                state: row.state.clone(),
+                at: as_of,
+                basis: Basis::Observed,
+                earlier_by_s: seconds_between(since, as_of),
+            };
             observed.transitions.push(Transition {
                 key,
                 from: Some(instance.state.clone()),
@@ -550,7 +562,13 @@ impl Fleet {
             basis: Basis::Observed,
             earlier_by_s: seconds_between(instance.last_listed_at, as_of).max(0.0),
         });
-        observed.transitions.push(Transition { key: instance.key, from: Some(from), entry: entered.clone(), kind, seen_at: as_of });
+        observed.transitions.push(Transition {
+            key: instance.key,
+            from: Some(from),
+            entry: entered.clone(),
+            kind,
+            seen_at: as_of,
+        });
         instance.ledger.push(entered.clone());
         instance.entered = entered;
         instance.state = row.state.clone();
@@ -676,9 +694,9 @@ impl Fleet {
                 continue;
             }
             for state in State::KNOWN {
-                let spoke = progress_sources(&state)
-                    .iter()
-                    .find(|source| instance.log.newest.get(**source).is_some_and(|at| seconds_between(*at, as_of) < FORGET_AFTER_S));
+                let spoke = progress_sources(&state).iter().find(|source| {
+                    instance.log.newest.get(**source).is_some_and(|at| seconds_between(*at, as_of) < FORGET_AFTER_S)
+                });
                 if let Some(source) = spoke {
                     controls
                         .entry((image.to_owned(), state))

@@ -73,7 +73,10 @@ pub fn silence(health: &ChannelHealth, state: &State) -> Option<Silence> {
         },
         ChannelHealth::Blind(WhyBlind::OtherSourcesOnly(sources)) => Silence {
             seen: format!("Only {} lines ever came; {wanted} would show progress in {state}.", list(sources)),
-            can_mean: owned(&["its image is older than the change that ships those logs", "that part of the work writes nothing yet"]),
+            can_mean: owned(&[
+                "its image is older than the change that ships those logs",
+                "that part of the work writes nothing yet",
+            ]),
             cannot_mean: never,
         },
         ChannelHealth::Blind(WhyBlind::NeverSpoke) => Silence {

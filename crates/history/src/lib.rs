@@ -71,9 +71,9 @@ impl History {
         }
         let connection = Connection::open(path).map_err(|error| opened(error.to_string()))?;
         Self::prepare(connection).map_err(|error| match error {
-            rusqlite_migration::Error::MigrationDefinition(
-                rusqlite_migration::MigrationDefinitionError::DatabaseTooFarAhead,
-            ) => HistoryError::Newer { path: shown.clone() },
+            rusqlite_migration::Error::MigrationDefinition(rusqlite_migration::MigrationDefinitionError::DatabaseTooFarAhead) => {
+                HistoryError::Newer { path: shown.clone() }
+            }
             other => opened(other.to_string()),
         })
     }
@@ -98,8 +98,7 @@ impl History {
     /// The fleet of a manager at this address; `simulated` keeps each simulated run apart.
     pub fn fleet(&mut self, address: &str, simulated: Option<&str>) -> Result<FleetId, HistoryError> {
         let simulated = simulated.unwrap_or("");
-        self.connection
-            .execute("INSERT OR IGNORE INTO fleet (address, simulated) VALUES (?1, ?2)", (address, simulated))?;
+        self.connection.execute("INSERT OR IGNORE INTO fleet (address, simulated) VALUES (?1, ?2)", (address, simulated))?;
         let id = self.connection.query_row(
             "SELECT id FROM fleet WHERE address = ?1 AND simulated = ?2",
             (address, simulated),

@@ -1,8 +1,8 @@
 //! Reading history back: what a new process needs to go on watching, and what a person wants to see.
 
 use dwell_fleet::{
-    Basis, Entry, FlagKind, HostId, Instance, InstanceUuid, Key, Kind, Ledger, MachineId, ManagerRun, Row, State, Stay, Timestamp,
-    VastFacts, VastId,
+    Basis, Entry, FlagKind, HostId, Instance, InstanceUuid, Key, Kind, Ledger, MachineId, ManagerRun, Row, State, Stay,
+    Timestamp, VastFacts, VastId,
 };
 use rusqlite::OptionalExtension;
 
@@ -90,9 +90,8 @@ impl History {
             "SELECT to_state, at_ms, basis, earlier_by_s FROM transition
              WHERE instance = ?1 AND kind NOT IN ('vanished', 'returned') ORDER BY id DESC LIMIT ?2",
         )?;
-        let mut newest = self.connection.prepare_cached(
-            "SELECT source, max(at_ms) FROM log_line WHERE instance = ?1 GROUP BY source",
-        )?;
+        let mut newest =
+            self.connection.prepare_cached("SELECT source, max(at_ms) FROM log_line WHERE instance = ?1 GROUP BY source")?;
         for (id, instance) in &mut instances {
             remembered.highest_key = remembered.highest_key.max(instance.key.0);
             for entry in entries.query_map((*id, Ledger::ENTRIES_MAX as i64), read_entry)? {

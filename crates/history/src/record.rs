@@ -102,7 +102,12 @@ impl History {
 }
 
 /// The row of an instance: the known one, the one another process has written, or a new one.
-fn upsert(transaction: &Transaction<'_>, fleet: FleetId, known: Option<i64>, instance: &Instance) -> Result<i64, rusqlite::Error> {
+fn upsert(
+    transaction: &Transaction<'_>,
+    fleet: FleetId,
+    known: Option<i64>,
+    instance: &Instance,
+) -> Result<i64, rusqlite::Error> {
     let uuid = instance.uuid.as_ref().map(|uuid| uuid.as_str());
     let vast_id = instance.vast_id.and_then(|id| i64::try_from(id.0).ok());
     let by_uuid = |uuid: &str| {

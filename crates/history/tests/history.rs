@@ -16,7 +16,12 @@ fn row(uuid: &str, vast_id: u64, state: State) -> Row {
         registered_at: InstanceUuid::new(uuid).map(|_| at(0)),
         param_done_at: (state == State::ParamsDone).then(|| at(100)),
         log_lines: Some(0),
-        vast: VastFacts { gpu_name: Some("RTX 4090".into()), gpu_util_percent: Some(50.0), gpu_temp_c: Some(60.0), ..VastFacts::default() },
+        vast: VastFacts {
+            gpu_name: Some("RTX 4090".into()),
+            gpu_util_percent: Some(50.0),
+            gpu_temp_c: Some(60.0),
+            ..VastFacts::default()
+        },
         ..Row::bare(state)
     }
 }
@@ -81,7 +86,11 @@ fn a_new_process_goes_on_where_the_last_one_stopped() {
     assert_eq!((instance.id().as_str(), instance.log.newest["setup"]), ("aaaa", at(15)));
     let states: Vec<String> =
         history.transitions(id, instance.key, 100).unwrap().iter().map(|record| record.entry.state.to_string()).collect();
-    assert_eq!(states, ["registered", "loading", "params_done"], "in order of when they happened; loading was dated by first sight");
+    assert_eq!(
+        states,
+        ["registered", "loading", "params_done"],
+        "in order of when they happened; loading was dated by first sight"
+    );
     assert_eq!(texts(&history, id, LogOwner::Instance(instance.key), &LogQuery { limit: 10, ..LogQuery::default() }), ["hello"]);
 }
 
@@ -139,7 +148,11 @@ fn a_newer_file_is_left_alone_and_garbage_is_named() {
     drop(History::open(&path).unwrap());
     rusqlite::Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(History::open(&path).unwrap_err(), HistoryError::Newer { .. }));
-    std::fs::write(&path, b"this is no database, and long enough to be read as one: ............................................").unwrap();
+    std::fs::write(
+        &path,
+        b"this is no database, and long enough to be read as one: ............................................",
+    )
+    .unwrap();
     std::fs::remove_file(folder.path().join("history.sqlite3-wal")).ok();
     assert!(matches!(History::open(&path).unwrap_err(), HistoryError::Open { .. }));
 }
@@ -176,12 +189,14 @@ fn survives_kill_9_at_any_moment() {
         writer.kill().unwrap();
         writer.wait().unwrap();
 
-        let sound: String = rusqlite::Connection::open(&path).unwrap().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        let sound: String =
+            rusqlite::Connection::open(&path).unwrap().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!(sound, "ok");
         let mut history = History::open(&path).unwrap();
         let id = history.fleet("http://m", None).unwrap();
         let instances = history.remembered(id, at(reported)).unwrap().instances;
-        let kept = texts(&history, id, LogOwner::Instance(instances[0].key), &LogQuery { limit: 1_000_000, ..LogQuery::default() });
+        let kept =
+            texts(&history, id, LogOwner::Instance(instances[0].key), &LogQuery { limit: 1_000_000, ..LogQuery::default() });
         assert!(kept.len() as i64 >= reported, "{} lines of {reported} reported", kept.len());
         assert!(kept.iter().enumerate().all(|(index, text)| *text == format!("line {}", index + 1)), "each line once, in order");
     }

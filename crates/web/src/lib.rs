@@ -39,7 +39,12 @@ struct Bridge {
 
 /// Serves the front end in `ui` and the commands of `app` on `127.0.0.1:port` (0: any free port). Gives the address and
 /// the server, which runs as long as it is awaited.
-pub async fn serve(app: Arc<App>, ui: &Path, token: &str, port: u16) -> std::io::Result<(SocketAddr, impl Future<Output = std::io::Result<()>>)> {
+pub async fn serve(
+    app: Arc<App>,
+    ui: &Path,
+    token: &str,
+    port: u16,
+) -> std::io::Result<(SocketAddr, impl Future<Output = std::io::Result<()>> + use<>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     let address = listener.local_addr()?;
     let bridge = Bridge { app, token: token.into(), address };
@@ -80,7 +85,13 @@ struct Token {
 }
 
 /// The token stands in a header, or for the stream (whose API sends no headers) in the query.
-async fn only_with_token(State(bridge): State<Bridge>, Query(query): Query<Token>, headers: HeaderMap, request: Request, next: Next) -> Response {
+async fn only_with_token(
+    State(bridge): State<Bridge>,
+    Query(query): Query<Token>,
+    headers: HeaderMap,
+    request: Request,
+    next: Next,
+) -> Response {
     let given = headers.get(TOKEN).and_then(|token| token.to_str().ok()).unwrap_or(&query.token);
     let same = given.len() == bridge.token.len()
         && given.bytes().zip(bridge.token.bytes()).fold(0, |differs, (left, right)| differs | (left ^ right)) == 0;

@@ -2,7 +2,8 @@
 
 use dwell_fleet::{Snapshot, State, Timestamp};
 use dwell_wire::{
-    BadHostEntry, Dashboard, DecodeError, DeployAnswer, ErrorBody, HostPerf, Instance, LogLine, Offers, decode, encode, log_line, snapshot,
+    BadHostEntry, Dashboard, DecodeError, DeployAnswer, ErrorBody, HostPerf, Instance, LogLine, Offers, decode, encode, log_line,
+    snapshot,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -24,7 +24,8 @@ fn the_front_ends_client_is_fresh() {
 fn the_windows_capability_lists_every_command_and_nothing_else() {
     let text = std::fs::read_to_string(repository("src-tauri/capabilities/main.json")).unwrap();
     let capability: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let mut allowed: Vec<String> = capability["permissions"].as_array().unwrap().iter().map(|permission| permission.as_str().unwrap().to_owned()).collect();
+    let mut allowed: Vec<String> =
+        capability["permissions"].as_array().unwrap().iter().map(|permission| permission.as_str().unwrap().to_owned()).collect();
     let mut expected: Vec<String> = COMMANDS.iter().map(|command| format!("allow-{}", command.name.replace('_', "-"))).collect();
     expected.push("allow-subscribe".into());
     allowed.sort();

@@ -1,0 +1,181 @@
+//! WebDriver processes and sessions, ended whatever happens.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use fantoccini::error::CmdError;
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+
+/// Longest wait for anything on the screen. Generous: the machine may be busy; nothing waits longer than it must.
+const WITHIN: Duration = Duration::from_secs(60);
+
+/// Where the WebKitGTK browser for tests lies on Debian and Ubuntu, by architecture.
+const MINI_BROWSER: [&str; 2] =
+    ["/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser", "/usr/lib/aarch64-linux-gnu/webkit2gtk-4.1/MiniBrowser"];
+
+/// A session with its driver process.
+pub(crate) struct Browser {
+    pub(crate) client: Client,
+    driver: Driver,
+    _folder: tempfile::TempDir,
+}
+
+/// Asked to end, not killed: a killed driver leaves its browser behind, holding the test's output open.
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = self.0.wait();
+    }
+}
+
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+async fn session(program: &str, arguments: &[String], port: u16, capabilities: Value) -> Browser {
+    assert!(std::env::var_os("DISPLAY").is_some(), "no display: run these tests with `cargo xtask test`");
+    let folder = tempfile::tempdir().unwrap();
+    let process = Command::new(program)
+        .args(arguments)
+        .env("XDG_DATA_HOME", folder.path().join("data"))
+        .env("XDG_CACHE_HOME", folder.path().join("cache"))
+        .env("XDG_CONFIG_HOME", folder.path().join("config"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("cannot start {program}: {error}; `cargo xtask test` installs it"));
+    let driver = Driver(process);
+    let Value::Object(capabilities) = capabilities else { panic!("capabilities are an object") };
+    let began = std::time::Instant::now();
+    let client = loop {
+        let connected = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities.clone())
+            .connect(&format!("http://127.0.0.1:{port}"))
+            .await;
+        match connected {
+            Ok(client) => break client,
+            Err(error) => assert!(began.elapsed() < WITHIN, "no session: {error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    Browser { client, driver, _folder: folder }
+}
+
+/// A plain WebKitGTK browser: the engine of the window, without the window.
+pub(crate) async fn engine() -> Browser {
+    let port = free_port();
+    let binary = MINI_BROWSER.iter().find(|path| Path::new(path).exists()).expect("MiniBrowser of webkit2gtk-driver");
+    let options = json!({ "webkitgtk:browserOptions": { "binary": binary, "args": ["--automation"] } });
+    let arguments = [format!("--port={port}"), "--host=127.0.0.1".to_owned()];
+    let browser = session("WebKitWebDriver", &arguments, port, options).await;
+    browser.client.set_window_rect(0, 0, 1280, 800).await.unwrap();
+    browser
+}
+
+/// The real window, started with these arguments.
+pub(crate) async fn window(arguments: &[&str]) -> Browser {
+    let (port, native) = (free_port(), free_port());
+    let installed = repository("tools/bin/tauri-driver");
+    let program = if installed.exists() { installed.display().to_string() } else { "tauri-driver".to_owned() };
+    let options = json!({
+        "browserName": "wry",
+        "tauri:options": { "application": env!("CARGO_BIN_EXE_dwell-desktop"), "args": arguments },
+    });
+    session(&program, &["--port".into(), port.to_string(), "--native-port".into(), native.to_string()], port, options).await
+}
+
+impl Browser {
+    /// Waits for an element.
+    pub(crate) async fn find(&self, css: &str) -> fantoccini::elements::Element {
+        match self.client.wait().at_most(WITHIN).for_element(Locator::Css(css)).await {
+            Ok(element) => element,
+            Err(error) => panic!("{css} did not appear: {error}\n{}", self.state().await),
+        }
+    }
+
+    /// Waits until the page shows a text.
+    pub(crate) async fn sees(&self, text: &str) {
+        self.until(&format!("return document.body.innerText.includes({})", json!(text))).await;
+    }
+
+    /// Waits until a script gives true.
+    pub(crate) async fn until(&self, script: &str) {
+        let began = std::time::Instant::now();
+        loop {
+            if self.run(script).await == Value::Bool(true) {
+                return;
+            }
+            assert!(began.elapsed() < WITHIN, "never true: {script}\n{}", self.state().await);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Runs a script in the page.
+    pub(crate) async fn run(&self, script: &str) -> Value {
+        self.client.execute(script, vec![]).await.unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    /// Runs a script that gives its result to a callback.
+    pub(crate) async fn run_async(&self, script: &str) -> Value {
+        self.client.execute_async(script, vec![]).await.unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    /// Everything readable on the page.
+    pub(crate) async fn text(&self) -> String {
+        self.run("return document.body.innerText").await.as_str().unwrap_or("").to_owned()
+    }
+
+    /// For a failed test: what the page says, and a picture of it in the target folder.
+    pub(crate) async fn state(&self) -> String {
+        let picture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("e2e-{}.png", free_port()));
+        if let Ok(png) = self.client.screenshot().await {
+            let _ = std::fs::write(&picture, png);
+        }
+        format!("{}\npicture: {}", self.text().await, picture.display())
+    }
+
+    /// Presses keys, as a person would who has nothing in focus.
+    pub(crate) async fn press(&self, keys: &str) -> Result<(), CmdError> {
+        self.client.active_element().await?.send_keys(keys).await
+    }
+
+    /// Begins to note what the content policy refuses.
+    pub(crate) async fn note_violations(&self) {
+        self.run("window.refused = []; document.addEventListener('securitypolicyviolation', (event) => window.refused.push(event.violatedDirective + ' ' + event.blockedURI))").await;
+    }
+
+    /// What the content policy has refused since.
+    pub(crate) async fn violations(&self) -> Value {
+        self.run("return window.refused").await
+    }
+
+    /// Accessibility faults of the page as it is, by axe-core: rule and place.
+    pub(crate) async fn accessibility_faults(&self) -> Vec<String> {
+        let axe = std::fs::read_to_string(repository("ui/node_modules/axe-core/axe.min.js")).expect("axe-core: npm ci in ui");
+        self.run(&axe).await;
+        let found = self
+            .run_async(
+                "const done = arguments[arguments.length - 1];
+                 axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+                    .then((result) => done(result.violations.map((rule) => rule.id + ': ' + rule.nodes.map((node) => node.html.slice(0, 160)).slice(0, 3).join(' | '))),
+                          (error) => done(['axe failed: ' + error]));",
+            )
+            .await;
+        found.as_array().into_iter().flatten().filter_map(|fault| fault.as_str().map(str::to_owned)).collect()
+    }
+
+    pub(crate) async fn close(self) {
+        let _ = self.client.close().await;
+        drop(self.driver);
+    }
+}

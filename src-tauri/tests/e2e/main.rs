@@ -1,0 +1,6 @@
+//! The window from outside, through WebDriver. Most tests drive the same front end in the same engine against the loopback
+//! bridge (`page`); a few drive the real window (`window`). `cargo xtask test` gives them a display and a session bus.
+
+mod driver;
+mod page;
+mod window;

@@ -1,0 +1,310 @@
+//! The front end in the window's engine, against the loopback bridge and real (simulated, misbehaving) managers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dwell_commands::dto::{ConnectRequest, SimulateRequest};
+use dwell_commands::{App, Scenario, Served, World, serve};
+use fantoccini::key::Key;
+use serde_json::{Value, json};
+
+use crate::driver::{Browser, engine, repository};
+
+/// Dwell behind the bridge, and a browser that looks at it.
+struct Page {
+    browser: Browser,
+    app: Arc<App>,
+    url: String,
+    _folder: tempfile::TempDir,
+}
+
+async fn page() -> Page {
+    let folder = tempfile::tempdir().unwrap();
+    let app = Arc::new(App::new(Some(folder.path().to_owned())).unwrap());
+    let (address, serving) = dwell_web::serve(Arc::clone(&app), &repository("ui/dist"), "c0ffee", 0).await.unwrap();
+    tokio::spawn(serving);
+    let browser = engine().await;
+    let url = format!("http://{address}/#token=c0ffee");
+    browser.client.goto(&url).await.unwrap();
+    browser.note_violations().await;
+    Page { browser, app, url, _folder: folder }
+}
+
+async fn evening(speed: f64) -> Page {
+    let page = page().await;
+    let request = SimulateRequest { scenario: "params-done-silence".into(), seed: None, speed: Some(speed) };
+    page.app.simulate(request).await.unwrap();
+    page.browser.find("[data-state=running]").await;
+    page
+}
+
+/// A small world of our own, served as a manager at real time.
+async fn manager(text: &str, speed: f64) -> Served {
+    let scenario = Scenario::parse(text).unwrap();
+    let seed = scenario.seed;
+    serve(World::new(scenario, seed, dwell_commands::now()), speed, 0).await.unwrap()
+}
+
+const ONE_RUNNING: &str = r#"
+name = "one-running"
+title = "One instance that proves"
+summary = "-"
+seed = 1
+start = "2026-03-13T17:00:00Z"
+duration = "2h"
+[[image]]
+id = "new"
+reference = "example/curio-cuzk:1"
+ships = ["setup", "benchdaemon", "benchout", "cuzk", "curio"]
+[[wave]]
+at = "-3h"
+image = "new"
+ram_gib = 256
+uuid = "0badcafe-0000-4000-8000-000000000001"
+"#;
+
+async fn connected(served: &Served) -> Page {
+    let page = page().await;
+    page.app.connect(ConnectRequest { address: served.url(), name: Some("under test".into()) }).await.unwrap();
+    page.browser.find("[data-id]").await;
+    page
+}
+
+#[tokio::test]
+async fn everything_can_be_done_with_the_keyboard() {
+    let page = evening(300.0).await;
+    let browser = &page.browser;
+    browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    browser.press("jj").await.unwrap();
+    browser.until("return document.querySelector('[aria-selected=true][data-id]')?.dataset.flag === 'invisible'").await;
+    browser.press(&Key::Enter.to_string()).await.unwrap();
+    browser.sees("Does not show".to_uppercase().as_str()).await;
+    browser.sees("Not one line was ever received from it").await;
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+    browser.find("[role=grid]").await;
+
+    browser.press("/").await.unwrap();
+    browser.press("flag:invisible gpu:5090").await.unwrap();
+    browser.until("return document.querySelectorAll('[data-id]').length === 2").await;
+    browser.press(" nokey:x").await.unwrap();
+    browser.sees("is no key").await;
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+    browser.press("x").await.unwrap();
+    browser.until("return document.querySelectorAll('[data-id]').length === 5").await;
+
+    browser.press("?").await.unwrap();
+    browser.sees("Show the manager's own log").await;
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+    browser.until("return !document.querySelector('[role=dialog]')").await;
+    browser.press("gm").await.unwrap();
+    browser.sees("[monitor] cached 5 vast instances").await;
+
+    let palette = format!("{}k", char::from(Key::Control));
+    browser.press(&palette).await.unwrap();
+    browser.find("[role=dialog] input").await.send_keys("d977").await.unwrap();
+    browser.until("return document.querySelectorAll('[role=dialog] [data-command-item]').length === 1").await;
+    browser.press(&Key::Enter.to_string()).await.unwrap();
+    browser.until("return document.querySelector('[data-testid=instance-id]')?.innerText.startsWith('d977dead')").await;
+    assert_eq!(browser.violations().await, json!([]), "the content policy refused something");
+    page.browser.close().await;
+}
+
+#[tokio::test]
+async fn a_manager_that_goes_away_leaves_the_last_data_with_its_age_and_a_code() {
+    let served = manager(ONE_RUNNING, 1.0).await;
+    let page = connected(&served).await;
+    page.browser.find("[data-state=running]").await;
+    drop(served);
+    page.app.refresh(dwell_commands::dto::Nothing {}).await.unwrap();
+    page.browser.find("[data-testid=failing]").await;
+    page.browser.sees("unreachable").await;
+    page.browser.sees("Showing what was told").await;
+    assert_eq!(page.browser.client.find_all(fantoccini::Locator::Css("[data-id]")).await.unwrap().len(), 1, "nothing is lost");
+    page.browser.close().await;
+}
+
+#[tokio::test]
+async fn hostile_log_lines_are_text() {
+    let served = manager(ONE_RUNNING, 1.0).await;
+    let page = connected(&served).await;
+    let uuid = "0badcafe-0000-4000-8000-000000000001";
+    let hostile = format!(
+        "<script>window.hacked = 1</script><img src=x onerror=\"window.hacked=2\">\n\u{1b}]0;title\u{7}\u{1b}[2J\u{1b}[31mred\u{1b}[0m \u{9b}31m \u{202e}gnp\n{}\nlast word\n",
+        "x".repeat(1 << 20)
+    );
+    let pushed = reqwest::Client::new()
+        .post(format!("{}/api/log-push", served.url()))
+        .header("x-instance-uuid", uuid)
+        .header("x-log-source", "<b>evil</b>")
+        .body(hostile)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(pushed.status(), 204);
+    page.app.refresh(dwell_commands::dto::Nothing {}).await.unwrap();
+    let browser = &page.browser;
+    browser.run(&format!("location.hash = '#/instance/{uuid}'")).await;
+    browser.sees("<script>window.hacked = 1</script>").await;
+    browser.sees("<b>evil</b>").await;
+    assert_eq!(browser.run("return window.hacked ?? null").await, Value::Null);
+    assert_eq!(browser.run("return document.querySelectorAll('.log script, .log img, .log b').length").await, json!(0));
+    // Colours become classes, everything else that controls a terminal is gone; the megabyte (cut to 256 KiB by the
+    // manager, to 16 KiB for the window) is there and says how much was cut.
+    assert_eq!(
+        browser.run("return [...document.querySelectorAll('.log .ansi-red')].map((e) => e.innerText).join('')").await,
+        json!("red \u{fffd}gnp")
+    );
+    browser.sees("more bytes").await;
+    let controls = browser
+        .run(
+            r"return /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/.test(document.querySelector('.lines').textContent)",
+        )
+        .await;
+    assert_eq!(controls, json!(false));
+    assert_eq!(browser.violations().await, json!([]));
+    page.browser.close().await;
+}
+
+#[tokio::test]
+async fn lines_lost_by_a_restart_are_still_shown_and_marked() {
+    let text = format!("{ONE_RUNNING}\n[[fault]]\nkind = \"manager-restart\"\nat = \"10m\"\nfor = \"30s\"\n");
+    let served = manager(&text, 0.0).await;
+    let page = connected(&served).await;
+    let browser = &page.browser;
+    browser.run("location.hash = '#/instance/0badcafe-0000-4000-8000-000000000001'").await;
+    browser.sees("cuzk: proof").await;
+    let before = browser.run("return document.querySelectorAll('.log .line').length").await;
+    assert!(before.as_u64().is_some_and(|lines| lines > 3), "{before}");
+    // Ten minutes and a restart later; the instance has written since.
+    served.set_speed(900.0);
+    tokio::time::timeout(Duration::from_secs(30), async {
+        while !served.with_world(|world| world.manager().is_up() && world.now() > dwell_commands::later(world.origin(), 900.0)) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await
+    .unwrap();
+    served.set_speed(0.0);
+    page.app.refresh(dwell_commands::dto::Nothing {}).await.unwrap();
+    browser.run("document.querySelector('.log [type=checkbox]')").await;
+    let restart =
+        "return [...document.querySelectorAll('.log .divider')].some((line) => line.innerText.includes('the manager restarted'))";
+    // The place of the restart may be above what is in sight: look for it from the top.
+    let scroll = "const list = document.querySelector('.log [role=log]'); list.scrollTop = Math.max(0, (window.at = (window.at ?? list.scrollHeight) - 200));";
+    let began = std::time::Instant::now();
+    while browser.run(restart).await != json!(true) {
+        assert!(began.elapsed() < Duration::from_secs(60), "no restart shown: {}", browser.state().await);
+        browser.run(scroll).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(browser.run("return document.querySelectorAll('.log .line.kept').length > 0").await == json!(true));
+    page.browser.close().await;
+}
+
+/// A dashboard of ten thousand rows: few of them are in the document, the last can be reached, and sorting works.
+#[tokio::test]
+async fn ten_thousand_instances_scroll() {
+    let body = Arc::new(many(10_000));
+    let served = {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let dashboard = axum::routing::get(move || {
+            let body = Arc::clone(&body);
+            async move { body.as_ref().clone() }
+        });
+        let logs = axum::routing::get(|| async { "[]" });
+        let router = axum::Router::new().route("/api/dashboard", dashboard).route("/api/manager-logs", logs);
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        format!("http://{address}")
+    };
+    let page = page().await;
+    page.app.connect(ConnectRequest { address: served, name: None }).await.unwrap();
+    let browser = &page.browser;
+    browser.sees("10000 of 10000").await;
+    browser.find("[data-id]").await;
+    let rows = browser.run("return document.querySelectorAll('[data-id]').length").await;
+    assert!(rows.as_u64().is_some_and(|rows| (10..200).contains(&rows)), "{rows} rows in the document");
+    browser.press(&Key::End.to_string()).await.unwrap();
+    browser.until("return [...document.querySelectorAll('[role=row]')].some((row) => row.ariaRowIndex === '10001')").await;
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+    browser.find("[role=columnheader].price button").await.click().await.unwrap();
+    browser.find("[role=columnheader].price[aria-sort]").await;
+    page.browser.close().await;
+}
+
+fn many(count: u64) -> Vec<u8> {
+    let now = dwell_commands::now();
+    let instances = (0..count)
+        .map(|index| dwell_wire::Instance {
+            uuid: Some(format!("{index:08x}-0000-4000-8000-000000000000")),
+            label: Some(format!("C.{}", 31_000_000 + index)),
+            state: Some(["registered", "params_done", "running"][(index % 3) as usize].to_owned()),
+            registered_at: Some(now),
+            param_done_at: (index % 3 > 0).then_some(now),
+            bench_done_at: (index % 3 > 1).then_some(now),
+            bench_rate: (index % 3 > 1).then_some(30.0 + (index % 17) as f64),
+            vast_id: Some(31_000_000 + index),
+            gpu_name: Some("RTX 4090".to_owned()),
+            num_gpus: Some(1),
+            dph_total: Some(0.2 + (index % 40) as f64 / 100.0),
+            gpu_util: Some(90.0),
+            gpu_temp: Some(60.0),
+            ..Default::default()
+        })
+        .collect();
+    dwell_wire::encode(&dwell_wire::Dashboard {
+        instances,
+        updated_at: Some(now),
+        vast_cache_age_s: Some(5.0),
+        ..Default::default()
+    })
+}
+
+#[tokio::test]
+async fn every_view_is_accessible_in_both_themes() {
+    let page = evening(300.0).await;
+    let browser = &page.browser;
+    browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    browser.press("j").await.unwrap();
+    browser.find("[data-testid=inspector] [data-testid=flag]").await;
+    let id = "416e859e-9f67-4077-88cf-cdef07154096";
+    let mut faults = Vec::new();
+    for theme in ["light", "dark"] {
+        browser.run(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
+        for (place, sign) in [
+            ("#/fleet".to_owned(), "[role=grid]"),
+            (format!("#/instance/{id}"), "[data-testid=silence]"),
+            ("#/manager-log".to_owned(), "[role=log]"),
+            ("#/fleets".to_owned(), "[data-scenario]"),
+            ("#/doctor".to_owned(), "tbody tr"),
+        ] {
+            browser.run(&format!("location.hash = '{place}'")).await;
+            browser.find(sign).await;
+            // Toasts come and go by themselves; they are the library's.
+            browser.run("document.querySelectorAll('[data-sonner-toast]').forEach((toast) => toast.remove())").await;
+            faults.extend(browser.accessibility_faults().await.into_iter().map(|fault| format!("{theme} {place}: {fault}")));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+    page.browser.close().await;
+}
+
+#[tokio::test]
+async fn the_bridge_answers_only_its_own_page() {
+    let page = page().await;
+    let base = page.url.split("/#").next().unwrap().to_owned();
+    let http = reqwest::Client::new();
+    let call = |headers: &[(&'static str, &'static str)]| {
+        let mut request = http.post(format!("{base}/call/fleets")).json(&json!({}));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        async move { request.send().await.unwrap().status().as_u16() }
+    };
+    assert_eq!(call(&[]).await, 401);
+    assert_eq!(call(&[("x-dwell-token", "c0ffef")]).await, 401);
+    assert_eq!(call(&[("x-dwell-token", "c0ffee")]).await, 200);
+    assert_eq!(call(&[("x-dwell-token", "c0ffee"), ("origin", "http://evil.example")]).await, 403);
+    assert_eq!(call(&[("x-dwell-token", "c0ffee"), ("host", "evil.example")]).await, 403);
+    page.browser.close().await;
+}
