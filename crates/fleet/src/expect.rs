@@ -204,8 +204,8 @@ mod tests {
     fn a_handful_of_stays_does_not_shorten_the_limit() {
         let expectations = Expectations::estimate(stays("RTX 4090", (0..8).map(|_| 20.0)));
         assert_eq!(expectations.of(&State::ParamsDone, &kind("RTX 4090")).unwrap().limit_s, 40.0 * 60.0);
-        let ample = Expectations::estimate(stays("RTX 4090", (0..20).map(|i| 20.0 + f64::from(i) / 10.0)));
-        assert_eq!(ample.of(&State::ParamsDone, &kind("RTX 4090")).unwrap().limit_s, 21.9 * 60.0);
+        let ample = Expectations::estimate(stays("RTX 4090", (0..20).map(|i| 32.0 + f64::from(i) / 10.0)));
+        assert_eq!(ample.of(&State::ParamsDone, &kind("RTX 4090")).unwrap().limit_s, 33.9 * 60.0);
     }
 
     #[test]

@@ -335,8 +335,11 @@ impl Fleet {
         let mut vast_of_registered: HashMap<VastId, Key> = HashMap::new();
         // Registered rows first: a `loading` row of the same vast.ai number must not take their place.
         let (registered, loading): (Vec<&Row>, Vec<&Row>) = snapshot.rows.iter().partition(|row| row.uuid.is_some());
+        let mut nameless: HashSet<VastId> = HashSet::new();
         for row in registered.into_iter().chain(loading) {
-            let Some(key) = self.identify(row, &uuids_listed, &listed) else {
+            // vast.ai's numbers are unique: a second nameless row of one is a copy.
+            let copy = row.uuid.is_none() && row.vast_id_told().is_some_and(|vast_id| !nameless.insert(vast_id));
+            let Some(key) = (if copy { None } else { self.identify(row, &uuids_listed, &listed) }) else {
                 observed.rows_unusable += 1;
                 continue;
             };
@@ -388,7 +391,8 @@ impl Fleet {
             None => of_vast(self, &|instance| instance.uuid.is_none()).or_else(|| {
                 // The manager has lost its row (a new database): the same machine, nameless again.
                 of_vast(self, &|instance| {
-                    instance.state != State::Killed && instance.uuid.as_ref().is_some_and(|uuid| !uuids_listed.contains(uuid))
+                    (instance.state != State::Killed || row.state == State::Killed)
+                        && instance.uuid.as_ref().is_some_and(|uuid| !uuids_listed.contains(uuid))
                 })
             }),
         };

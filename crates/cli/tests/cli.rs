@@ -1,0 +1,212 @@
+//! `dwellctl` as a person or a script uses it: a real process against a served simulation.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn dwellctl(folder: &std::path::Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+        .args(arguments)
+        .env("DWELL_DATA_DIR", folder)
+        .env_remove("DWELL_MANAGER")
+        .env("TZ", "UTC")
+        .output()
+        .unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stdout)))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A served simulation, ended with the test.
+struct Sim {
+    process: Child,
+    url: String,
+    folder: tempfile::TempDir,
+}
+
+impl Drop for Sim {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Sim {
+    fn serve(scenario: &str, speed: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+            .args(["sim", "serve", scenario, "--speed", speed, "--json"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let served: Value = serde_json::from_str(&line).unwrap();
+        let url = served["url"].as_str().unwrap().to_owned();
+        Self { process, url, folder }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut all = vec!["--manager", &self.url];
+        all.extend(arguments);
+        dwellctl(self.folder.path(), &all)
+    }
+}
+
+#[test]
+fn the_fleet_as_json_has_what_it_promises() {
+    let sim = Sim::serve("params-done-silence", "0");
+    let output = sim.run(&["fleet", "--json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let fleet = json(&output);
+    let instances = fleet["instances"].as_array().unwrap();
+    assert_eq!(instances.len(), 32);
+    for instance in instances {
+        for name in [
+            "id", "uuid", "vast_id", "label", "state", "dwell_s", "dwell_basis", "flag", "gpu_name", "machine_id", "observed_at",
+        ] {
+            assert!(instance.get(name).is_some(), "{name} is missing in {instance}");
+        }
+    }
+    let killed = instances.iter().find(|instance| instance["state"] == "killed").unwrap();
+    assert!(killed["gpu_name"].is_null() && killed["machine_id"].is_null(), "what was not told is null: {killed}");
+    let running = instances.iter().find(|instance| instance["state"] == "running").unwrap();
+    assert_eq!((&running["bench_rate_proofs_per_h"], &running["flag"]), (&Value::from(35.57), &Value::Null));
+    assert_eq!(fleet["watching"]["mode"], "simulated");
+}
+
+#[test]
+fn the_four_are_flagged_over_http_within_fifteen_simulated_minutes() {
+    // 14 minutes after the last of them entered params_done, whatever the speed of this machine: then time stands still.
+    let sim = Sim::serve("params-done-silence", "0");
+    let clock = |body: &str| {
+        let address = sim.url.trim_start_matches("http://").to_owned();
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let request = format!(
+            "POST /sim/clock HTTP/1.1\r\nHost: sim\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
+    };
+    let dwells = || -> Vec<(f64, Option<String>)> {
+        let fleet = json(&sim.run(&["fleet", "--json", "--state", "params_done"]));
+        let rows = fleet["instances"].as_array().unwrap().clone();
+        rows.iter().map(|row| (row["dwell_s"].as_f64().unwrap(), row["flag"]["kind"].as_str().map(str::to_owned))).collect()
+    };
+    let mut flagged_at = Vec::new();
+    for _ in 0..400 {
+        clock(r#"{"speed":120}"#);
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        clock(r#"{"speed":0}"#);
+        let now = dwells();
+        if now.len() == 4 && now.iter().all(|(_, flag)| flag.is_some()) {
+            flagged_at = now;
+            break;
+        }
+        assert!(now.iter().all(|(dwell_s, flag)| *dwell_s < 900.0 || flag.is_some()), "a quarter of an hour and no flag: {now:?}");
+    }
+    assert_eq!(flagged_at.len(), 4);
+    assert!(flagged_at.iter().all(|(_, flag)| flag.as_deref() == Some("invisible")), "{flagged_at:?}");
+    let page = sim.run(&["show", "d977"]);
+    let shown = text(&page.stdout);
+    assert!(shown.contains("INVISIBLE since") && shown.contains("cannot mean: that the work failed"), "{shown}");
+    assert_eq!(sim.run(&["fleet", "--fail-on-flag"]).status.code(), Some(10));
+}
+
+#[test]
+fn ids_by_unique_prefix_and_exit_codes() {
+    let sim = Sim::serve("params-done-silence", "0");
+    let one = json(&sim.run(&["show", "d977", "--json"]));
+    assert_eq!(one["row"]["id"], "d977dead-b3a7-4a08-b6df-9e126679078f");
+    let by_number = json(&sim.run(&["show", &one["row"]["vast_id"].to_string(), "--json"]));
+    let by_label = json(&sim.run(&["show", one["row"]["label"].as_str().unwrap(), "--json"]));
+    assert!(by_number["row"]["id"] == one["row"]["id"] && by_label["row"]["id"] == one["row"]["id"]);
+
+    let ambiguous = sim.run(&["show", "d"]);
+    assert_eq!(ambiguous.status.code(), Some(4));
+    let said = text(&ambiguous.stderr);
+    assert!(said.contains("d3e996ae-f69b-4b16-9b60-0d38e068533a") && said.contains("d977dead-b3a7-4a08-b6df-9e126679078f"), "{said}");
+    let unknown = sim.run(&["logs", "nobody", "--json"]);
+    assert_eq!((unknown.status.code(), &json(&unknown)["error"]["code"]), (Some(4), &Value::from("unknown-id")));
+
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(dwellctl(folder.path(), &["fleet"]).status.code(), Some(2), "no manager given nor saved");
+    let unreachable = dwellctl(folder.path(), &["-m", "http://127.0.0.1:9", "fleet", "--json"]);
+    assert_eq!((unreachable.status.code(), &json(&unreachable)["error"]["code"]), (Some(3), &Value::from("unreachable")));
+    assert_eq!(dwellctl(folder.path(), &["nonsense"]).status.code(), Some(2));
+}
+
+#[test]
+fn logs_of_a_manager_that_is_gone_are_still_shown() {
+    let sim = Sim::serve("params-done-silence", "0");
+    let first = sim.run(&["logs", "29d213df", "--source", "cuzk", "-n", "3"]);
+    let lines = text(&first.stdout);
+    assert_eq!(lines.lines().count(), 3, "{lines}");
+    assert!(lines.contains("INFO cuzk: proof") && !lines.contains('\u{1b}'), "colour codes of the instance are gone: {lines:?}");
+    let url = sim.url.clone();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(sim.folder.path().join("history.sqlite3"), folder.path().join("history.sqlite3")).unwrap();
+    for suffix in ["-wal", "-shm"] {
+        let name = format!("history.sqlite3{suffix}");
+        let _ = std::fs::copy(sim.folder.path().join(&name), folder.path().join(&name));
+    }
+    drop(sim);
+    let later = dwellctl(folder.path(), &["-m", &url, "logs", "29d213df", "--source", "cuzk", "-n", "3"]);
+    assert_eq!(text(&later.stdout), lines, "{}", text(&later.stderr));
+    assert!(text(&later.stderr).contains("this is what history has"));
+}
+
+#[test]
+fn the_managers_own_log_and_silence() {
+    let sim = Sim::serve("params-done-silence", "0");
+    let log = json(&sim.run(&["manager-logs", "-n", "2", "--json"]));
+    assert!(log["lines"][1]["text"].as_str().unwrap().contains("[monitor] cached 5 vast instances"));
+    let silent = sim.run(&["logs", "d977"]);
+    assert!(silent.status.success() && text(&silent.stderr).contains("no lines"));
+    assert!(text(&silent.stdout).contains("its image ships no logs"));
+}
+
+#[test]
+fn saved_fleets() {
+    let sim = Sim::serve("healthy-fleet", "0");
+    assert!(sim.run(&["fleets", "add", "oslo", &sim.url]).status.success());
+    let saved = dwellctl(sim.folder.path(), &["fleets", "--json"]);
+    assert_eq!(json(&saved)["saved"][0]["name"], "oslo");
+    assert!(dwellctl(sim.folder.path(), &["fleet"]).status.success(), "the saved one is watched");
+    assert!(dwellctl(sim.folder.path(), &["-m", "oslo", "fleet", "--state", "running"]).status.success());
+    assert!(dwellctl(sim.folder.path(), &["fleets", "remove", "oslo"]).status.success());
+    assert_eq!(dwellctl(sim.folder.path(), &["fleet"]).status.code(), Some(2));
+    assert_eq!(dwellctl(sim.folder.path(), &["doctor"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_scenario_in_virtual_time_ends_with_the_flagged() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = dwellctl(folder.path(), &["sim", "run", "params-done-silence", "--for", "30m", "--until-flagged", "4"]);
+    let said = text(&output.stdout);
+    let after = said.split("4 flagged after").nth(1).unwrap_or_else(|| panic!("{said}"));
+    for id in ["416e859e", "7bec818c", "d3e996ae", "d977dead"] {
+        assert!(after.contains(id), "{said}");
+    }
+    assert_eq!(after.matches("invisible: in params_done for").count(), 4);
+    insta::assert_snapshot!(said);
+}
+
+#[test]
+fn a_wrong_scenario_file_says_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, "name = \"mine\"\ntitle = 7\n").unwrap();
+    let output = dwellctl(folder.path(), &["sim", "run", file.to_str().unwrap()]);
+    assert!(!output.status.success());
+    let said = text(&output.stderr);
+    assert!(said.contains("mine.toml") && said.contains("line 2"), "{said}");
+}

@@ -1,0 +1,456 @@
+//! What a fleet under watch must get right, answer by answer.
+
+use dwell_fleet::{
+    Basis, FlagKind, Fleet, InstanceUuid, Key, LogLine, Presence, Rejected, Row, Snapshot, State, Timestamp, TransitionKind,
+    VastFacts, VastId, money,
+};
+use proptest::prelude::*;
+
+/// Seconds after the start of the test, on the manager's clock.
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_796_092_800 + second).unwrap()
+}
+
+const MINUTE: i64 = 60;
+
+#[derive(Clone)]
+struct Given(Row);
+
+impl Given {
+    fn registered(uuid: &str, vast_id: u64, registered: i64) -> Self {
+        Self(Row {
+            uuid: InstanceUuid::new(uuid),
+            vast_id: Some(VastId(vast_id)),
+            label: Some(format!("C.{vast_id}")),
+            registered_at: Some(at(registered)),
+            log_lines: Some(0),
+            ..Row::bare(State::Registered)
+        })
+    }
+    fn loading(vast_id: u64) -> Self {
+        Self(Row { vast_id: Some(VastId(vast_id)), label: Some(format!("C.{vast_id}")), ..Row::bare(State::Loading) })
+    }
+    fn params_done(mut self, second: i64) -> Self {
+        self.0.state = State::ParamsDone;
+        self.0.param_done_at = Some(at(second));
+        self
+    }
+    fn bench_done(mut self, second: i64, rate: f64) -> Self {
+        self.0.state = State::BenchDone;
+        self.0.bench_done_at = Some(at(second));
+        self.0.bench_rate_proofs_per_h = Some(rate);
+        self
+    }
+    fn running(mut self) -> Self {
+        self.0.state = State::Running;
+        self
+    }
+    fn killed(mut self, second: i64) -> Self {
+        self.0.state = State::Killed;
+        self.0.killed_at = Some(at(second));
+        self.0.kill_reason = Some("benchmark timeout (45min)".into());
+        self
+    }
+    fn no_match(mut self) -> Self {
+        self.0.vast_id = None;
+        self
+    }
+    fn lines(mut self, lines: u64) -> Self {
+        self.0.log_lines = Some(lines);
+        self
+    }
+    fn gpu(mut self, load: f64) -> Self {
+        self.0.vast = VastFacts {
+            gpu_util_percent: Some(load),
+            gpu_temp_c: Some(50.0),
+            gpu_name: Some("RTX 4090".into()),
+            dollars_per_h: Some(0.4),
+            ..self.0.vast
+        };
+        self
+    }
+    fn image(mut self, image: &str) -> Self {
+        self.0.vast.status_msg = Some(format!("success, running {image}"));
+        self
+    }
+    fn started(mut self, second: i64) -> Self {
+        self.0.vast.start_date = Some(at(second));
+        self
+    }
+}
+
+fn answer(second: i64, rows: &[Given]) -> Snapshot {
+    Snapshot {
+        requested_at: at(second),
+        received_at: at(second),
+        manager_time: Some(at(second)),
+        vast_cache_age_s: Some(5.0),
+        rows: rows.iter().map(|given| given.0.clone()).collect(),
+        bad_hosts: vec![],
+        rows_unreadable: 0,
+    }
+}
+
+fn fleet() -> Fleet {
+    Fleet::new(60.0)
+}
+
+fn only(fleet: &Fleet) -> &dwell_fleet::Instance {
+    let mut all = fleet.instances();
+    let first = all.next().expect("an instance");
+    assert!(all.next().is_none(), "one instance only");
+    first
+}
+
+fn kinds(observed: &dwell_fleet::Observed) -> Vec<(String, TransitionKind)> {
+    observed.transitions.iter().map(|transition| (transition.entry.state.to_string(), transition.kind.clone())).collect()
+}
+
+fn flag_of(fleet: &mut Fleet, uuid: &str) -> Option<FlagKind> {
+    fleet.assess();
+    fleet.by_uuid(&InstanceUuid::new(uuid).unwrap()).unwrap().flag.as_ref().map(|flag| flag.kind)
+}
+
+#[test]
+fn a_loading_row_changes_key_when_it_registers_and_stays_one_instance() {
+    let mut fleet = fleet();
+    fleet.observe(&answer(0, &[Given::loading(7).started(-60), Given::loading(8)]));
+    assert_eq!(
+        fleet.instances().map(|instance| instance.id()).collect::<Vec<_>>(),
+        ["vast-7", "vast-8"],
+        "two rows without uuid"
+    );
+    let before: Vec<Key> = fleet.instances().map(|instance| instance.key).collect();
+    let observed = fleet.observe(&answer(10, &[Given::registered("aaaa", 7, 5).started(-60), Given::loading(8)]));
+    assert_eq!(kinds(&observed), [("registered".into(), TransitionKind::Forward)]);
+    assert_eq!(fleet.instances().map(|instance| instance.key).collect::<Vec<_>>(), before);
+    let instance = fleet.by_uuid(&InstanceUuid::new("aaaa").unwrap()).unwrap();
+    assert_eq!((instance.entered.at, instance.entered.basis), (at(5), Basis::Manager));
+    assert_eq!(instance.stays()[0].1.until_s, 65.0, "loading from the rental to the registration");
+}
+
+#[test]
+fn a_life_told_by_timestamps_is_known_at_first_sight() {
+    let mut fleet = fleet();
+    let row = Given::registered("aaaa", 7, 100).started(40).params_done(1_300).bench_done(3_100, 35.57).running();
+    let observed = fleet.observe(&answer(4_000, &[row]));
+    let told: Vec<String> =
+        observed.transitions.iter().map(|transition| format!("{} {}", transition.entry.state, transition.entry.at)).collect();
+    assert_eq!(
+        told,
+        [
+            format!("loading {}", at(40)),
+            format!("registered {}", at(100)),
+            format!("params_done {}", at(1_300)),
+            format!("bench_done {}", at(3_100)),
+            format!("running {}", at(3_100)),
+        ]
+    );
+    assert_eq!(only(&fleet).entered.basis, Basis::BenchDone, "the manager keeps no time of running");
+    let stays: Vec<f64> = only(&fleet).stays().iter().map(|(_, stay)| stay.until_s).collect();
+    assert_eq!(stays, [60.0, 1_200.0, 1_800.0, 0.0]);
+}
+
+#[test]
+fn states_missed_between_two_answers_are_dated_by_the_manager() {
+    let mut fleet = fleet();
+    fleet.observe(&answer(0, &[Given::registered("aaaa", 7, 0)]));
+    let observed = fleet.observe(&answer(3_000, &[Given::registered("aaaa", 7, 0).params_done(1_000).bench_done(2_900, 40.0)]));
+    assert_eq!(kinds(&observed), [("params_done".into(), TransitionKind::Told), ("bench_done".into(), TransitionKind::Forward)]);
+    assert_eq!(observed.gap.unwrap(), dwell_fleet::Gap { from: at(0), to: at(3_000) }, "and the time without answers is a gap");
+}
+
+#[test]
+fn jumps_and_steps_back_are_named() {
+    let mut fleet = fleet();
+    fleet.observe(&answer(0, &[Given::registered("aaaa", 7, 0)]));
+    let observed = fleet.observe(&answer(10, &[Given::registered("aaaa", 7, 0).running()]));
+    assert_eq!(kinds(&observed), [("running".into(), TransitionKind::Jumped)], "no time of params_done nor bench_done");
+    assert_eq!((only(&fleet).entered.basis, only(&fleet).entered.earlier_by_s), (Basis::Observed, 10.0));
+    let observed = fleet.observe(&answer(20, &[Given::registered("aaaa", 7, 0)]));
+    assert_eq!(kinds(&observed), [("registered".into(), TransitionKind::Backward)]);
+    let mut odd = Given::registered("aaaa", 7, 0);
+    odd.0.state = State::Unknown("defragmenting".into());
+    assert_eq!(kinds(&fleet.observe(&answer(30, &[odd]))), [("defragmenting".into(), TransitionKind::Other)]);
+    assert_eq!(only(&fleet).state.as_str(), "defragmenting");
+}
+
+#[test]
+fn a_killed_row_that_comes_back_is_a_contradiction() {
+    let mut fleet = fleet();
+    let killed = Given::registered("aaaa", 7, 0).params_done(60).killed(2_800);
+    fleet.observe(&answer(2_810, std::slice::from_ref(&killed)));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None);
+    let observed = fleet.observe(&answer(2_900, &[killed.bench_done(2_895, 60.0)]));
+    assert_eq!(kinds(&observed), [("bench_done".into(), TransitionKind::CameBack)]);
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Contradicted));
+}
+
+#[test]
+fn a_killed_row_still_on_vast_ais_list_leaks_money() {
+    let mut fleet = fleet();
+    let killed = Given::registered("aaaa", 7, 0).gpu(97.0).killed(100);
+    fleet.observe(&answer(200, std::slice::from_ref(&killed)));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None, "being destroyed takes a moment");
+    fleet.observe(&answer(100 + 6 * MINUTE, std::slice::from_ref(&killed)));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Leaking));
+    assert_eq!(money(fleet.instances()).leaking_dollars_per_h, 0.4);
+    let mut old = answer(100 + 20 * MINUTE, std::slice::from_ref(&killed));
+    old.vast_cache_age_s = Some(900.0);
+    let mut later = Fleet::new(60.0);
+    later.observe(&old);
+    assert_eq!(flag_of(&mut later, "aaaa"), None, "a stale list proves nothing");
+}
+
+#[test]
+fn an_answer_from_the_past_is_set_aside_and_a_clock_set_back_is_followed() {
+    let mut fleet = fleet();
+    fleet.observe(&answer(100, &[Given::registered("aaaa", 7, 0).params_done(50)]));
+    let mut late = answer(90, &[Given::registered("aaaa", 7, 0)]);
+    assert_eq!(fleet.observe(&late).rejected, Some(Rejected::OlderRequest));
+    // A cache in between answers with an old body: asked later, told of earlier.
+    late.requested_at = at(110);
+    late.received_at = at(110);
+    assert_eq!(fleet.observe(&late).rejected, Some(Rejected::TimeWentBack));
+    assert_eq!(only(&fleet).state, State::ParamsDone, "nothing went backwards");
+    let good = answer(120, &[Given::registered("aaaa", 7, 0).params_done(50)]);
+    assert_eq!(fleet.observe(&good).rejected, None);
+    // The manager's clock is set back an hour: the first such answer waits for a second.
+    for (asked, rejected) in [(130, Some(Rejected::TimeWentBack)), (140, None)] {
+        let mut answer = answer(asked - 3_600, &[Given::registered("aaaa", 7, 0).params_done(50)]);
+        (answer.requested_at, answer.received_at) = (at(asked), at(asked));
+        assert_eq!(fleet.observe(&answer).rejected, rejected);
+    }
+}
+
+#[test]
+fn dwell_is_counted_on_the_managers_clock() {
+    let mut fleet = fleet();
+    let mut answer = answer(1_000, &[Given::registered("aaaa", 7, 0).params_done(400)]);
+    // The operator's clock is three hours behind.
+    answer.requested_at = at(1_000 - 10_800);
+    answer.received_at = at(1_001 - 10_800);
+    fleet.observe(&answer);
+    fleet.assess();
+    assert_eq!(only(&fleet).assessment.as_ref().unwrap().dwell_s, Some(600.0));
+    assert_eq!(answer.clock_skew_s(), Some(10_800.0));
+    assert_eq!(fleet.manager_time_at(at(1_031 - 10_800)), at(1_030));
+}
+
+#[test]
+fn a_row_that_vanishes_is_gone_only_after_two_answers() {
+    let mut fleet = fleet();
+    let rows = [Given::registered("aaaa", 7, 0), Given::registered("bbbb", 8, 0).killed(5)];
+    fleet.observe(&answer(0, &rows));
+    assert!(fleet.observe(&answer(10, &[])).transitions.is_empty());
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None);
+    let observed = fleet.observe(&answer(20, &[]));
+    assert!(kinds(&observed).contains(&("registered".into(), TransitionKind::Vanished)));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Gone));
+    assert_eq!(fleet.instances().count(), 1, "a killed row that the manager deletes is no news");
+    assert!(matches!(only(&fleet).presence, Presence::Missing { answers: 2, .. }));
+    let observed = fleet.observe(&answer(30, &rows[..1]));
+    assert!(kinds(&observed).contains(&("registered".into(), TransitionKind::Returned)));
+    assert_eq!(only(&fleet).presence, Presence::Listed);
+}
+
+#[test]
+fn before_the_first_copy_of_vast_ais_list_nothing_unregistered_is_missing() {
+    let mut fleet = fleet();
+    fleet.observe(&answer(0, &[Given::loading(7), Given::registered("aaaa", 8, 0)]));
+    for second in [10, 20, 30] {
+        let mut restarted = answer(second, &[Given::registered("aaaa", 8, 0).no_match()]);
+        restarted.vast_cache_age_s = None;
+        assert!(fleet.observe(&restarted).transitions.is_empty());
+    }
+    fleet.assess();
+    assert!(fleet.instances().all(|instance| instance.flag.is_none()));
+    assert_eq!(fleet.by_uuid(&InstanceUuid::new("aaaa").unwrap()).unwrap().vast_id, Some(VastId(8)), "what was told stays known");
+}
+
+#[test]
+fn a_row_that_loses_its_match_is_not_two_instances_for_ever() {
+    let mut fleet = fleet();
+    let row = Given::registered("aaaa", 7, 0);
+    let mut unlabelled = row.clone();
+    unlabelled.0.label = Some("odd".into());
+    fleet.observe(&answer(0, std::slice::from_ref(&row)));
+    // vast.ai's label is gone: the row has no record, and the record has no row.
+    fleet.observe(&answer(10, &[unlabelled.clone().no_match(), Given::loading(7)]));
+    assert_eq!(fleet.instances().count(), 2);
+    let observed = fleet.observe(&answer(20, &[row]));
+    assert_eq!(observed.merged.len(), 1);
+    assert_eq!(only(&fleet).id(), "aaaa");
+}
+
+#[test]
+fn a_rented_machine_that_registers_anew_is_another_instance() {
+    let mut fleet = fleet();
+    let first = Given::registered("aaaa", 7, 0).killed(100);
+    fleet.observe(&answer(200, std::slice::from_ref(&first)));
+    let observed = fleet.observe(&answer(210, &[first, Given::registered("bbbb", 7, 205)]));
+    assert_eq!(observed.appeared.len(), 1);
+    assert_eq!(fleet.instances().count(), 2);
+}
+
+#[test]
+fn rows_that_name_nobody_or_somebody_twice_are_counted() {
+    let mut fleet = fleet();
+    let row = Given::registered("aaaa", 7, 0);
+    let observed = fleet.observe(&answer(0, &[row.clone(), row, Given(Row::bare(State::Loading))]));
+    assert_eq!((observed.rows_unusable, fleet.instances().count()), (2, 1));
+}
+
+#[test]
+fn buffers_that_empty_are_a_restart_until_the_managers_log_says_when() {
+    let mut fleet = fleet();
+    let row = Given::registered("aaaa", 7, 0).params_done(10);
+    fleet.observe(&answer(60, &[row.clone().lines(40)]));
+    let observed = fleet.observe(&answer(70, std::slice::from_ref(&row)));
+    assert!(observed.buffers_emptied);
+    assert_eq!((fleet.manager_run().started_at, fleet.manager_run().from_its_log), (Some(at(70)), false));
+    assert!(fleet.note_manager_start(at(65)));
+    assert_eq!(fleet.manager_run().started_at, Some(at(65)));
+    assert!(!fleet.note_manager_start(at(65)), "not news");
+    // A full buffer that drops its oldest tenth is no restart.
+    fleet.observe(&answer(80, &[row.clone().lines(10_000)]));
+    assert!(!fleet.observe(&answer(90, &[row.lines(9_001)])).buffers_emptied);
+}
+
+fn say(fleet: &mut Fleet, uuid: &str, source: &str, second: i64) {
+    let key = fleet.by_uuid(&InstanceUuid::new(uuid).unwrap()).unwrap().key;
+    fleet.note_log_lines(key, &[LogLine { source: source.into(), text: "x".into(), at: at(second) }], Some(at(second)));
+}
+
+#[test]
+fn silence_alone_is_invisible_and_a_working_channel_gone_quiet_is_stalled() {
+    let row = Given::registered("aaaa", 7, -600).params_done(0);
+    let mut fleet = fleet();
+    fleet.observe(&answer(9 * MINUTE, &[row.clone().gpu(0.0)]));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None, "nine minutes are nothing");
+    fleet.observe(&answer(11 * MINUTE, &[row.clone().gpu(0.0)]));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Invisible));
+
+    // `setup` lines prove nothing about the benchmark's logs: an older image ships no others.
+    say(&mut fleet, "aaaa", "setup", 11 * MINUTE);
+    fleet.observe(&answer(12 * MINUTE, &[row.clone().gpu(0.0)]));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Invisible));
+
+    // A benchmark line: working, and not stuck however long the rest.
+    say(&mut fleet, "aaaa", "benchout", 12 * MINUTE);
+    fleet.observe(&answer(13 * MINUTE, &[row.clone().gpu(0.0)]));
+    fleet.observe(&answer(13 * MINUTE + 10, &[row.clone().gpu(0.0)]));
+    fleet.assess();
+    fleet.assess();
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None);
+    // Ten minutes of silence on a channel known to work, GPU idle.
+    fleet.observe(&answer(23 * MINUTE, &[row.clone().gpu(0.0)]));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Stalled));
+    // It writes again: cleared, after one more look.
+    say(&mut fleet, "aaaa", "benchout", 24 * MINUTE);
+    fleet.observe(&answer(24 * MINUTE, &[row.clone().gpu(90.0)]));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Stalled), "held once, so that it does not flicker");
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None);
+}
+
+#[test]
+fn progress_beats_time_and_load_is_not_stalled() {
+    let row = Given::registered("aaaa", 7, -600).params_done(0);
+    let mut fleet = fleet();
+    fleet.observe(&answer(50 * MINUTE, &[row.clone().gpu(95.0)]));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Slow), "late and blind, but its GPU is busy");
+    say(&mut fleet, "aaaa", "benchout", 50 * MINUTE);
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Slow), "late, and writing");
+    let mut idle = Fleet::new(60.0);
+    idle.observe(&answer(41 * MINUTE, &[row.gpu(0.0)]));
+    assert_eq!(flag_of(&mut idle, "aaaa"), Some(FlagKind::Stalled), "beyond what a benchmark has ever needed, and idle");
+}
+
+#[test]
+fn another_instance_is_a_control_only_where_the_image_is_surely_the_same() {
+    for (image, expected) in [
+        ("example/curio-cuzk:2026-03-13", FlagKind::Stalled),
+        ("example/curio-cuzk@sha256:abc", FlagKind::Stalled),
+        ("example/curio-cuzk:latest", FlagKind::Invisible),
+        ("example/curio-cuzk", FlagKind::Invisible),
+    ] {
+        let row = |uuid: &str, vast_id| Given::registered(uuid, vast_id, -600).params_done(0).gpu(0.0).image(image);
+        let mut fleet = fleet();
+        fleet.observe(&answer(MINUTE, &[row("talks", 1), row("silent", 2)]));
+        say(&mut fleet, "talks", "benchout", 11 * MINUTE);
+        fleet.observe(&answer(12 * MINUTE, &[row("talks", 1), row("silent", 2)]));
+        assert_eq!(flag_of(&mut fleet, "silent"), Some(expected), "{image}");
+    }
+}
+
+#[test]
+fn lines_lost_at_a_restart_are_not_evidence() {
+    let row = Given::registered("aaaa", 7, -600).params_done(0).gpu(0.0);
+    let mut fleet = fleet();
+    fleet.observe(&answer(12 * MINUTE, &[row]));
+    fleet.note_manager_start(at(5 * MINUTE));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Invisible));
+    assert!(only(&fleet).flag.as_ref().unwrap().reason.contains("the manager restarted 7 m ago and lost its logs"));
+}
+
+#[test]
+fn a_flag_is_dated_from_its_evidence_not_from_the_look() {
+    let row = Given::registered("aaaa", 7, -600).params_done(0).gpu(0.0);
+    let mut fleet = fleet();
+    fleet.observe(&answer(30 * MINUTE, &[row]));
+    fleet.assess();
+    assert_eq!(only(&fleet).flag.as_ref().unwrap().since, at(10 * MINUTE));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    /// Whatever rows come in whatever order, every listed row has one instance, keys stay unique, ledgers are in order,
+    /// and the same answer seen again changes nothing.
+    #[test]
+    fn any_sequence_of_answers_is_survived(answers in prop::collection::vec(
+        (0i64..2_000, prop::collection::vec((0u8..5, 0u64..5, 0u8..7, 0i64..2_000), 0..7), any::<bool>()), 1..25,
+    )) {
+        let mut fleet = fleet();
+        for (step, (second, rows, cold)) in answers.into_iter().enumerate() {
+            let given: Vec<Given> = rows.into_iter().map(|(who, vast_id, state, stamp)| {
+                let uuid = if who == 0 { String::new() } else { format!("uuid-{who}") };
+                let mut row = Given::registered(&uuid, vast_id, stamp);
+                row.0.vast_id = row.0.vast_id.filter(|id| id.0 > 0);
+                row.0.label = None;
+                match state {
+                    0 => row.0.state = State::Loading,
+                    1 => {}
+                    2 => row = row.params_done(stamp + 5),
+                    3 => row = row.bench_done(stamp + 9, 30.0),
+                    4 => row = row.running(),
+                    5 => row = row.killed(stamp + 11),
+                    _ => row.0.state = State::Unknown("odd".into()),
+                }
+                row
+            }).collect();
+            let mut answer = answer(second, &given);
+            (answer.requested_at, answer.received_at) = (at(step as i64 * 10), at(step as i64 * 10));
+            if cold { answer.vast_cache_age_s = None; }
+            let observed = fleet.observe(&answer);
+            fleet.assess();
+            if observed.rejected.is_none() {
+                for row in &answer.rows {
+                    if let Some(uuid) = &row.uuid {
+                        let known = fleet.by_uuid(uuid).expect("every registered row is watched");
+                        prop_assert_eq!(known.presence, Presence::Listed);
+                    }
+                }
+                let again = fleet.observe(&answer);
+                prop_assert!(again.transitions.iter().all(|transition| transition.kind == TransitionKind::Vanished));
+                prop_assert!(again.appeared.is_empty() && again.gap.is_none());
+            }
+            for instance in fleet.instances() {
+                prop_assert!(instance.ledger.entries().is_sorted_by_key(|entry| entry.at));
+                for (_, stay) in instance.stays() {
+                    prop_assert!(stay.until_s.is_finite());
+                }
+            }
+        }
+    }
+}

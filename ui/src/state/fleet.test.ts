@@ -1,0 +1,52 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { FleetView, InstanceRow, Patch } from "../api/generated";
+
+let receive: ((patch: Patch) => void) | undefined;
+let subscriptions = 0;
+vi.mock("../host", () => ({
+  subscribe: (next: (patch: Patch) => void) => {
+    receive = next;
+    subscriptions += 1;
+    return () => {};
+  },
+  call: () => Promise.reject(new Error("not in this test")),
+}));
+
+const { fleet } = await import("./fleet.svelte");
+
+const head = (told: Partial<FleetView["connection"]> = {}): FleetView =>
+  ({
+    watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:00:00Z" },
+    connection: { state: "ok", ...told },
+    as_of: "2026-03-13T20:00:00Z",
+    received_at: "2026-03-13T17:00:00Z",
+    instances: [],
+  }) as unknown as FleetView;
+const row = (id: string) => ({ id, listed: true, dwell_s: 60, entered_at: "2026-03-13T19:59:00Z" }) as InstanceRow;
+const patch = (seq: number, upsert: InstanceRow[], told: Partial<Patch> = {}): Patch => ({ seq, head: head(), upsert, removed: [], whole: false, ...told });
+
+describe("the copy of what the watcher sees", () => {
+  beforeEach(() => {
+    subscriptions = 0;
+    fleet.start();
+  });
+
+  it("follows patches and asks anew when one is missing", () => {
+    receive?.(patch(4, [row("a"), row("b")], { whole: true }));
+    receive?.(patch(5, [row("c")], { removed: ["a"] }));
+    expect(fleet.rows.map((one) => one.id)).toEqual(["b", "c"]);
+    receive?.(patch(7, [row("d")]));
+    expect(subscriptions).toBe(2);
+    expect(fleet.rows.map((one) => one.id)).toEqual(["b", "c"]);
+    receive?.(patch(9, [row("e")], { whole: true }));
+    expect(fleet.rows.map((one) => one.id)).toEqual(["e"]);
+  });
+
+  it("counts dwell on the manager's clock, three hours ahead here, and stands still while nothing is heard", () => {
+    receive?.(patch(1, [row("a")], { whole: true }));
+    expect(fleet.dwell(row("a"))).toBeCloseTo(60, 0);
+    receive?.(patch(2, [], { head: head({ state: "failing" }) }));
+    expect(fleet.dwell({ ...row("a"), dwell_s: 42 })).toBe(42);
+    expect(fleet.dwell({ ...row("a"), dwell_s: null })).toBeNull();
+  });
+});
