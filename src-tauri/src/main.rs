@@ -101,6 +101,7 @@ fn main() -> anyhow::Result<()> {
                 // The window says what is missing; it opens in any case.
                 if let Err(error) = begun {
                     tracing::error!(code = error.code, %error, "nothing is being watched");
+                    app.note_problem(error).await;
                 }
             });
             Ok(())

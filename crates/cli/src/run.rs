@@ -261,7 +261,7 @@ fn run_virtually(
     let mut fleet = VirtualFleet::new(scenario, seed, Pace::default());
     let began = fleet.world().now();
     if !args.json {
-        out(&format!("SIMULATED: {title}. {} of it in virtual time.\n", duration(total_s)));
+        out(&format!("{title}: {} of it in virtual time.", duration(total_s)));
         fleet.run(0.0, |_| {});
         print::head(&fleet.view());
     }
@@ -299,6 +299,14 @@ fn run_virtually(
         out(&format!("  {}: {}", flag.kind, clean(&flag.reason)));
         out(&format!("  {}", clean(&flag.certainty)));
         out(&format!("  would show: {}", clean(&flag.would_show.join("; "))));
+    }
+    // One explanation for all that are silent in the same way.
+    let mut explained: Vec<SilenceView> = Vec::new();
+    for silence in flagged.iter().filter_map(|row| fleet.silence(&row.id)) {
+        if !explained.contains(&silence) {
+            print::silence(&silence);
+            explained.push(silence);
+        }
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! `dwellctl` as a person or a script uses it: a real process against a served simulation.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -68,9 +70,9 @@ fn the_fleet_as_json_has_what_it_promises() {
     let instances = fleet["instances"].as_array().unwrap();
     assert_eq!(instances.len(), 32);
     for instance in instances {
-        for name in [
-            "id", "uuid", "vast_id", "label", "state", "dwell_s", "dwell_basis", "flag", "gpu_name", "machine_id", "observed_at",
-        ] {
+        for name in
+            ["id", "uuid", "vast_id", "label", "state", "dwell_s", "dwell_basis", "flag", "gpu_name", "machine_id", "observed_at"]
+        {
             assert!(instance.get(name).is_some(), "{name} is missing in {instance}");
         }
     }
@@ -88,10 +90,8 @@ fn the_four_are_flagged_over_http_within_fifteen_simulated_minutes() {
     let clock = |body: &str| {
         let address = sim.url.trim_start_matches("http://").to_owned();
         let mut stream = std::net::TcpStream::connect(address).unwrap();
-        let request = format!(
-            "POST /sim/clock HTTP/1.1\r\nHost: sim\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
+        let request =
+            format!("POST /sim/clock HTTP/1.1\r\nHost: sim\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         std::io::Write::write_all(&mut stream, request.as_bytes()).unwrap();
         let mut answer = String::new();
         std::io::Read::read_to_string(&mut stream, &mut answer).unwrap();
@@ -111,7 +111,10 @@ fn the_four_are_flagged_over_http_within_fifteen_simulated_minutes() {
             flagged_at = now;
             break;
         }
-        assert!(now.iter().all(|(dwell_s, flag)| *dwell_s < 900.0 || flag.is_some()), "a quarter of an hour and no flag: {now:?}");
+        assert!(
+            now.iter().all(|(dwell_s, flag)| *dwell_s < 900.0 || flag.is_some()),
+            "a quarter of an hour and no flag: {now:?}"
+        );
     }
     assert_eq!(flagged_at.len(), 4);
     assert!(flagged_at.iter().all(|(_, flag)| flag.as_deref() == Some("invisible")), "{flagged_at:?}");
@@ -133,7 +136,10 @@ fn ids_by_unique_prefix_and_exit_codes() {
     let ambiguous = sim.run(&["show", "d"]);
     assert_eq!(ambiguous.status.code(), Some(4));
     let said = text(&ambiguous.stderr);
-    assert!(said.contains("d3e996ae-f69b-4b16-9b60-0d38e068533a") && said.contains("d977dead-b3a7-4a08-b6df-9e126679078f"), "{said}");
+    assert!(
+        said.contains("d3e996ae-f69b-4b16-9b60-0d38e068533a") && said.contains("d977dead-b3a7-4a08-b6df-9e126679078f"),
+        "{said}"
+    );
     let unknown = sim.run(&["logs", "nobody", "--json"]);
     assert_eq!((unknown.status.code(), &json(&unknown)["error"]["code"]), (Some(4), &Value::from("unknown-id")));
 

@@ -29,6 +29,7 @@ pub struct App {
 #[derive(Debug, Default)]
 struct State {
     session: Option<Session>,
+    problem: Option<ApiError>,
 }
 
 #[derive(Debug)]
@@ -106,6 +107,11 @@ impl App {
         &self.hub
     }
 
+    /// Keeps why nothing could be watched at the start, for the window to say.
+    pub async fn note_problem(&self, problem: ApiError) {
+        self.state.lock().await.problem = Some(problem);
+    }
+
     /// Goes on watching the fleet that was watched last, if any.
     pub async fn resume(&self) -> Result<(), ApiError> {
         let settings = Settings::load(&self.folder)?;
@@ -126,7 +132,7 @@ impl App {
     async fn begin(&self, name: String, driver: Driver, served: Option<Arc<dwell_simulator::Served>>) -> Result<(), ApiError> {
         let (asks, asked) = mpsc::channel(ASKS_WAITING_MAX);
         let mut state = self.state.lock().await;
-        state.session = None;
+        (state.session, state.problem) = (None, None);
         self.hub.reset();
         let hub = self.hub.clone();
         // A thread of its own: SQLite blocks, and must not hold up a window.
@@ -161,8 +167,9 @@ impl App {
 
     async fn list(&self) -> Result<Fleets, ApiError> {
         let saved = Settings::load(&self.folder)?.fleets;
-        let watching = self.state.lock().await.session.as_ref().map(|session| session.name.clone());
-        Ok(Fleets { saved, watching })
+        let state = self.state.lock().await;
+        let watching = state.session.as_ref().map(|session| session.name.clone());
+        Ok(Fleets { saved, watching, problem: state.problem.clone() })
     }
 }
 
@@ -232,6 +239,7 @@ impl App {
         if settings.watching.as_ref() == Some(&request.name) {
             settings.watching = None;
             self.state.lock().await.session = None;
+            self.hub.reset();
         }
         settings.save(&self.folder)?;
         self.list().await

@@ -7,6 +7,8 @@ use dwell_fleet::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::ApiError;
+
 macro_rules! dto {
     ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })*) => {
         $(
@@ -459,6 +461,8 @@ dto! {
         saved: Vec<SavedFleet>,
         /// Name of the one that is watched.
         watching: Option<String>,
+        /// Why the one that was asked for at the start is not.
+        problem: Option<ApiError>,
     }
 
     /// A saved fleet.

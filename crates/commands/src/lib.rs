@@ -4,6 +4,8 @@
 #[macro_use]
 mod table;
 mod app;
+#[doc(hidden)]
+pub mod bench;
 mod bindings;
 mod drive;
 pub mod dto;

@@ -4,7 +4,7 @@ use dwell_fleet::{Fleet, Timestamp, shift};
 use dwell_simulator::{Scenario, World};
 use dwell_wire as wire;
 
-use crate::dto::FleetView;
+use crate::dto::{FleetView, SilenceView};
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
 
@@ -73,6 +73,11 @@ impl VirtualFleet {
                 history_error: None,
             },
         )
+    }
+
+    /// What the silence of an instance's log means, where it is silent.
+    pub fn silence(&self, id: &str) -> Option<SilenceView> {
+        self.watch.fleet().instances().find(|instance| instance.id() == id).and_then(view::silence)
     }
 
     /// Lets `seconds` pass, dashboard by dashboard, and tells every change as it is seen.

@@ -1,5 +1,7 @@
 //! What a fleet under watch must get right, answer by answer.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 use dwell_fleet::{
     Basis, FlagKind, Fleet, InstanceUuid, Key, LogLine, Presence, Rejected, Row, Snapshot, State, Timestamp, TransitionKind,
     VastFacts, VastId, money,

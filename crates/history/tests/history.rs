@@ -1,5 +1,7 @@
 //! History over real files: what is kept once, what survives a new process and a kill.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on says where")]
+
 use std::process::Command;
 
 use dwell_fleet::{Fleet, InstanceUuid, LogLine, ManagerRun, Row, Snapshot, State, Timestamp, VastFacts, VastId};

@@ -78,7 +78,7 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Any::deserialize(deserializer).map(|any| match any {
         Any::Whole(value) => u64::try_from(value).ok(),
         // Ids beyond 2^53 have lost digits in a float: better not told than another machine's.
-        Any::Real(value) => (value >= 0.0 && value <= 9_007_199_254_740_992.0 && value.fract() == 0.0).then_some(value as u64),
+        Any::Real(value) => ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0).then_some(value as u64),
         Any::Text(text) => text.trim().parse().ok(),
         Any::Nothing | Any::Bool(_) => None,
     })

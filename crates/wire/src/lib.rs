@@ -62,7 +62,7 @@ pub fn encode<T: Serialize>(value: &T) -> Vec<u8> {
     // Serialising our own plain structs into memory cannot fail: no maps with odd keys, no failing writer.
     let json = serde_json::to_string(value).unwrap_or_default();
     let needs_escapes = |byte: &u8| matches!(byte, b'<' | b'>' | b'&' | 0xe2);
-    if !json.as_bytes().iter().any(|byte| needs_escapes(byte)) {
+    if !json.as_bytes().iter().any(needs_escapes) {
         return (json + "\n").into_bytes();
     }
     let mut body = Vec::with_capacity(json.len() + 1);

@@ -1,5 +1,7 @@
 //! Every capture of the real manager is read, and written back byte for byte; damaged forms of them are survived.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 use dwell_fleet::{Snapshot, State, Timestamp};
 use dwell_wire::{
     BadHostEntry, Dashboard, DecodeError, DeployAnswer, ErrorBody, HostPerf, Instance, LogLine, Offers, decode, encode, log_line,

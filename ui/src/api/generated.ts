@@ -626,7 +626,11 @@ saved: Array<SavedFleet>,
 /**
  * Name of the one that is watched.
  */
-watching: string | null, };
+watching: string | null, 
+/**
+ * Why the one that was asked for at the start is not.
+ */
+problem: ApiError | null, };
 export type SavedFleet = { 
 /**
  * Name.

@@ -9,7 +9,6 @@ class FleetState {
   head = $state.raw<FleetView | undefined>();
   /** The instances, in no order. */
   rows = $state.raw<InstanceRow[]>([]);
-  /** Nothing has come yet, not even "nothing is watched". */
   #byId = new Map<string, InstanceRow>();
   #seq = -1;
   #end: (() => void) | undefined;
@@ -34,6 +33,13 @@ class FleetState {
     this.head = patch.head;
     this.rows = [...this.#byId.values()];
     clock.set(patch.head.watching.now, patch.head.watching.speed);
+  }
+
+  /** Nothing is watched any more. */
+  clear() {
+    this.#byId.clear();
+    this.head = undefined;
+    this.rows = [];
   }
 
   row(id: string): InstanceRow | undefined {

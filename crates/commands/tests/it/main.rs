@@ -1,4 +1,7 @@
 //! The main job, end to end without a window: simulated fleets in virtual time, and over HTTP.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 mod evening;
 mod table;
+mod watch;
