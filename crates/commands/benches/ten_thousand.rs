@@ -1,6 +1,6 @@
 //! What one dashboard answer of 10,000 instances costs on its way to the screen: `cargo bench -p dwell-commands`.
 
-#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark that cannot go on says where")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs, reason = "a benchmark that cannot go on says where")]
 
 use std::hint::black_box;
 
@@ -21,7 +21,7 @@ fn body(step: u64) -> Vec<u8> {
     let now = shift(start(), step as f64 * 10.0);
     let instances = (0..INSTANCES)
         .map(|index| {
-            let moved = (index + step) % 100 == 0;
+            let moved = (index + step).is_multiple_of(100);
             let state = ["registered", "params_done", "running", "running"][((index / 100 + u64::from(moved)) % 4) as usize];
             wire::Instance {
                 uuid: Some(format!("{index:08x}-9e52-422b-bb31-52baefcaa6ef")),

@@ -126,6 +126,9 @@ fn the_managers_start_is_found_in_its_own_words_only() {
     watch.step(Event::ManagerLines(Ok(vec![forged.clone()])), at(2));
     assert_eq!(watch.fleet().manager_run().started_at, None);
     watch.step(Event::Tick, at(40));
-    watch.step(Event::ManagerLines(Ok(vec![line("2026/12/01 02:44:09 API server listening on 127.0.0.1:1235", -9), forged])), at(41));
+    watch.step(
+        Event::ManagerLines(Ok(vec![line("2026/12/01 02:44:09 API server listening on 127.0.0.1:1235", -9), forged])),
+        at(41),
+    );
     assert_eq!(watch.fleet().manager_run().started_at, Some(at(-9)));
 }
