@@ -396,10 +396,12 @@ async fn cuzk_status(State(stage): State<Stage>, Path(uuid): Path<String>) -> Re
     let world = stage.world();
     let dashboard = world.manager().dashboard(world.now());
     let row = dashboard.instances.iter().find(|row| row.uuid.as_deref() == Some(uuid.as_str()));
-    match row.and_then(|row| row.ssh_cmd.as_deref()).filter(|ssh| !ssh.is_empty()) {
+    let mut response = match row.and_then(|row| row.ssh_cmd.as_deref()).filter(|ssh| !ssh.is_empty()) {
         Some(_) => refuse(502, "ssh exec failed: exit status 255"),
         None => refuse(404, "no SSH info for this instance"),
-    }
+    };
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
 }
 
 async fn clock(State(stage): State<Stage>) -> Json<Value> {

@@ -1,7 +1,8 @@
 //! The application: which fleet is watched, and every command as one function.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use dwell_clients::{Limits, ManagerClient};
 use dwell_history::History;
@@ -24,6 +25,8 @@ pub struct App {
     folder: Folder,
     hub: Hub,
     state: Mutex<State>,
+    /// Longest wait for any one answer, where it is shorter than the client's own.
+    within_at_most: OnceLock<Duration>,
 }
 
 #[derive(Debug, Default)]
@@ -94,7 +97,16 @@ fn read<T: DeserializeOwned>(request: serde_json::Value) -> Result<T, ApiError> 
 impl App {
     /// An application that keeps its files in the given folder, or where [`Folder::find`] says. Watches nothing yet.
     pub fn new(folder: Option<PathBuf>) -> Result<Self, ApiError> {
-        Ok(Self { folder: Folder::find(folder)?, hub: Hub::default(), state: Mutex::default() })
+        Ok(Self { folder: Folder::find(folder)?, hub: Hub::default(), state: Mutex::default(), within_at_most: OnceLock::new() })
+    }
+
+    /// Shortens the wait for any one answer of a manager, for everything watched from now on. Set once.
+    pub fn set_patience(&self, within: Duration) {
+        let _ = self.within_at_most.set(within);
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { within_at_most: self.within_at_most.get().copied(), ..Limits::default() }
     }
 
     /// Where files are kept.
@@ -123,7 +135,7 @@ impl App {
     }
 
     async fn watch_live(&self, name: String, address: &str) -> Result<(), ApiError> {
-        let client = ManagerClient::new(address, Limits::default())?;
+        let client = ManagerClient::new(address, self.limits())?;
         let history = History::open(&self.folder.history())?;
         let driver = Driver::new(name.clone(), client, history, Clock::System)?;
         self.begin(name, driver, None).await

@@ -140,7 +140,11 @@ impl Instance {
                 None => (self.last_listed_at, Outcome::Censored),
             };
             let until_s = seconds_between(entry.at, until);
-            stays.push((entry.state.clone(), Stay { watched_from_s: 0.0, until_s, outcome }));
+            // Rows that have registered are listed however they end. What is destroyed while `loading` leaves no row: such a
+            // stay counts only from when it was seen.
+            let seen_in_it = entry.state == State::Loading && self.first_seen_at < until;
+            let watched_from_s = if seen_in_it { seconds_between(entry.at, self.first_seen_at).max(0.0) } else { 0.0 };
+            stays.push((entry.state.clone(), Stay { watched_from_s, until_s, outcome }));
         }
         stays
     }

@@ -128,7 +128,12 @@ fn a_loading_row_changes_key_when_it_registers_and_stays_one_instance() {
     assert_eq!(fleet.instances().map(|instance| instance.key).collect::<Vec<_>>(), before);
     let instance = fleet.by_uuid(&InstanceUuid::new("aaaa").unwrap()).unwrap();
     assert_eq!((instance.entered.at, instance.entered.basis), (at(5), Basis::Manager));
-    assert_eq!(instance.stays()[0].1.until_s, 65.0, "loading from the rental to the registration");
+    let loading = instance.stays()[0].1;
+    assert_eq!(
+        (loading.watched_from_s, loading.until_s),
+        (60.0, 65.0),
+        "from the rental to the registration, watched at the end"
+    );
 }
 
 #[test]

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod evening;
+mod misbehaving;
 mod table;
 mod watch;

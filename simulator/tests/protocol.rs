@@ -1,0 +1,154 @@
+//! The served manager against what the real one answered (the captures that `dwell-wire` decodes).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use dwell_simulator::{SIMULATED_HEADER, Scenario, Served, World, serve};
+use serde_json::{Value, json};
+
+fn capture(name: &str) -> String {
+    std::fs::read_to_string(format!("{}/../crates/wire/tests/captures/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// Status and body of a captured answer with its head.
+fn captured(name: &str) -> (u16, String) {
+    let raw = capture(name).replace("\r\n", "\n");
+    let (head, body) = raw.split_once("\n\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+struct Manager {
+    served: Served,
+    http: reqwest::Client,
+}
+
+async fn manager(name: &str) -> Manager {
+    let scenario = Scenario::named(name).unwrap();
+    let (seed, start) = (scenario.seed, scenario.start);
+    Manager { served: serve(World::new(scenario, seed, start), 0.0, 0).await.unwrap(), http: reqwest::Client::new() }
+}
+
+impl Manager {
+    async fn get(&self, path: &str) -> (u16, String) {
+        let response = self.http.get(format!("{}{path}", self.served.url())).send().await.unwrap();
+        assert!(response.headers().contains_key(SIMULATED_HEADER), "every answer says that it is simulated");
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+
+    async fn post(&self, path: &str, body: Value) -> (u16, String) {
+        let response = self.http.post(format!("{}{path}", self.served.url())).body(body.to_string()).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+
+    async fn rows(&self) -> Vec<Value> {
+        let (_, body) = self.get("/api/dashboard").await;
+        serde_json::from_str::<Value>(&body).unwrap()["instances"].as_array().unwrap().clone()
+    }
+}
+
+/// Names of the fields of each object, in the order written. Values are compared elsewhere: they differ, being another fleet's.
+fn names(object: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut depth = 0;
+    let mut text = None::<String>;
+    let mut escaped = false;
+    for character in object.chars() {
+        match (&mut text, character) {
+            (Some(_), _) if std::mem::take(&mut escaped) => {}
+            (Some(_), '\\') => escaped = true,
+            (Some(open), '"') => {
+                names.push(format!("{depth} {open}"));
+                text = None;
+            }
+            (Some(open), other) => open.push(other),
+            (None, '"') => text = Some(String::new()),
+            (None, ':') => {
+                let name = names.pop().unwrap();
+                names.push(format!("{name}:"));
+            }
+            (None, '{' | '[') => depth += 1,
+            (None, '}' | ']') => depth -= 1,
+            _ => {}
+        }
+    }
+    names.retain(|name| name.ends_with(':'));
+    names
+}
+
+#[tokio::test]
+async fn the_dashboard_has_the_real_ones_fields_in_its_order() {
+    let manager = manager("params-done-silence").await;
+    let (status, ours) = manager.get("/api/dashboard").await;
+    assert_eq!(status, 200);
+    let running = |body: &str| {
+        let at = body.find("\"state\":\"running\"").unwrap();
+        let begin = body[..at].rfind("{\"uuid\"").unwrap();
+        names(&body[begin..body[at..].find('}').unwrap() + at + 1])
+    };
+    let theirs = capture("dashboard.json");
+    assert_eq!(running(&ours), running(&theirs));
+    let tail = |body: &str| names(&body[body.rfind("\"summary\"").unwrap()..]);
+    assert_eq!(tail(&ours), tail(&theirs));
+    assert!(ours.ends_with("}\n"), "ends with a newline, as Go's encoder writes it");
+}
+
+#[tokio::test]
+async fn refusals_are_the_real_ones_to_the_letter() {
+    let manager = manager("params-done-silence").await;
+    assert_eq!(manager.get("/api/instance-logs/").await, captured("instance-logs-no-uuid.txt"));
+    assert_eq!(manager.post("/running", json!({"uuid": "nobody"})).await, captured("running-unknown.txt"));
+    let running = manager.rows().await.into_iter().find(|row| row["state"] == "running").unwrap();
+    let uuid = running["uuid"].as_str().unwrap();
+    assert_eq!(manager.get(&format!("/api/cuzk-status/{uuid}")).await, captured("cuzk-status-unreachable.txt"));
+    assert_eq!(manager.get("/api/kill").await.0, 405);
+    assert_eq!(manager.post("/register", Value::String("not an object".into())).await.0, 400);
+}
+
+#[tokio::test]
+async fn unknown_and_silent_instances_answer_alike() {
+    let manager = manager("params-done-silence").await;
+    let silent = manager.get("/api/instance-logs/d977dead-b3a7-4a08-b6df-9e126679078f?tail=10").await;
+    assert_eq!(silent, (200, capture("instance-logs-silent.json")));
+    assert_eq!(manager.get("/api/instance-logs/nobody").await, (200, capture("instance-logs-unknown-uuid.json")));
+}
+
+#[tokio::test]
+async fn a_killed_row_that_reports_late_comes_back_with_the_real_answer() {
+    let manager = manager("params-done-silence").await;
+    let killed = manager.rows().await.into_iter().find(|row| row["state"] == "killed").unwrap();
+    let done = manager.post("/bench-done", json!({"uuid": killed["uuid"], "rate": 60})).await;
+    assert_eq!(done, captured("bench-done-after-kill.txt"));
+    let back = manager.rows().await.into_iter().find(|row| row["uuid"] == killed["uuid"]).unwrap();
+    assert!(back["state"] == "bench_done" && back["killed_at"] == killed["killed_at"]);
+}
+
+#[tokio::test]
+async fn actions_change_the_world() {
+    let manager = manager("params-done-silence").await;
+    let row = manager.rows().await.into_iter().find(|row| row["state"] == "running").unwrap();
+    let killed = manager.post("/api/kill", json!({"vast_id": row["vast_id"], "uuid": row["uuid"]})).await;
+    assert_eq!(killed, (200, "{\"ok\":true}\n".to_owned()));
+    assert!(!manager.served.with_world(|world| world.truth().iter().any(|truth| Some(truth.vast_id) == row["vast_id"].as_u64())));
+    manager.post("/bad-host", json!({"machine_id": "40999", "reason": "bench 12 p/h, thermal"})).await;
+    let listed: Value = serde_json::from_str(&manager.get("/bad-host").await.1).unwrap();
+    assert_eq!(listed[0]["machine_id"], "40999");
+    assert_eq!(manager.post("/bad-host", json!({"machine_id": 40999})).await.0, 400, "a number is refused, as by the real one");
+    assert_eq!(manager.post("/api/deploy", json!({"offer_id": 1, "machine_id": 40999})).await.0, 409);
+    let (status, body) = manager.post("/api/deploy", json!({"offer_id": 1, "machine_id": 1, "min_rate": 30, "disk": 250})).await;
+    let deployed: Value = serde_json::from_str(&body).unwrap();
+    assert!(
+        status == 200 && deployed["message"].as_str().unwrap().starts_with("Started. {'success': True, 'new_contract': 3100")
+    );
+}
+
+#[tokio::test]
+async fn the_managers_own_log_and_the_status_route() {
+    let manager = manager("params-done-silence").await;
+    let (_, log) = manager.get("/api/manager-logs?tail=3").await;
+    let lines: Value = serde_json::from_str(&log).unwrap();
+    assert_eq!(lines.as_array().unwrap().len(), 3);
+    assert!(lines[2]["text"].as_str().unwrap().ends_with("[monitor] cached 5 vast instances") && lines[2]["src"] == "manager");
+    let (_, status) = manager.get("/status").await;
+    let rows: Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(rows.as_array().unwrap().len(), 32);
+    assert!(rows[0].get("vast_id").is_none() && rows[0].get("registered_at").is_some());
+}
