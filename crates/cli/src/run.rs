@@ -18,7 +18,7 @@ const FLAGGED: u8 = 10;
 pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Fleet { state, flagged, all, fail_on_flag } => {
-            let view = look(args)?.read().await?;
+            let view = look(args)?.read(None).await?;
             let rows: Vec<&InstanceRow> = view
                 .instances
                 .iter()
@@ -37,7 +37,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Command::Show { id } => {
             let mut look = look(args)?;
-            look.read().await?;
+            look.read(Some(id)).await?;
             let page = look.instance(id)?;
             if args.json {
                 print::json(&page, true)?
@@ -76,8 +76,8 @@ fn needs_a_person(row: &InstanceRow) -> bool {
 async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Result<ExitCode> {
     let mut look = look(args)?;
     // History can show what a manager that is gone once said.
-    if let Err(error) = look.read().await {
-        if look.fleet().instances.is_empty() {
+    if let Err(error) = look.read(id.map(String::as_str)).await {
+        if look.fleet().instances.is_empty() || error.code.ends_with("-id") {
             return Err(error.into());
         }
         remark(&format!("the manager does not answer ({}); this is what history has", clean(&error.message)));
@@ -118,7 +118,7 @@ async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Resul
             _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
             () = tokio::time::sleep(Duration::from_secs(5)) => {}
         }
-        if let Err(error) = look.read().await {
+        if let Err(error) = look.read(id.map(String::as_str)).await {
             remark(&format!("{}: {}", error.code, clean(&error.message)));
         }
     }
@@ -130,7 +130,7 @@ async fn watch(args: &Args, every: Duration, lasts: Option<Duration>, until_flag
     let mut known: HashMap<String, InstanceRow> = HashMap::new();
     let mut failing = false;
     loop {
-        match look.read().await {
+        match look.read(None).await {
             Ok(view) => {
                 if known.is_empty() && !args.json {
                     print::head(&view);

@@ -73,6 +73,7 @@ pub(crate) struct Driver {
     /// A simulation is slowed to real time some time after it last had something new to show.
     slow_on_flag: bool,
     slow_at: Option<Timestamp>,
+    one_look: bool,
 }
 
 impl Driver {
@@ -94,6 +95,7 @@ impl Driver {
             changed: true,
             slow_on_flag: false,
             slow_at: None,
+            one_look: false,
             clock,
         })
     }
@@ -103,9 +105,27 @@ impl Driver {
         self
     }
 
-    /// One complete look: dashboard, manager's log, the logs that have something. Fails only where the dashboard does.
-    pub(crate) async fn look(&mut self) -> Result<(), ApiError> {
+    /// For one look instead of a watch: not everybody's whole log is read.
+    pub(crate) fn one_look(mut self) -> Self {
+        self.one_look = true;
+        self.watch.read_only_telling_logs(true);
+        self
+    }
+
+    /// One complete look: dashboard, manager's log, the logs that can tell something, and that of `wanted`. Fails only
+    /// where the dashboard does, or where nobody is `wanted`.
+    pub(crate) async fn look(&mut self, wanted: Option<&str>) -> Result<(), ApiError> {
         self.step(Event::Refresh);
+        self.settle().await?;
+        if let Some(wanted) = wanted {
+            let key = resolve(self.watch.fleet(), wanted)?;
+            self.step(Event::LookAt(Some(key)));
+            self.settle().await?;
+        }
+        Ok(())
+    }
+
+    async fn settle(&mut self) -> Result<(), ApiError> {
         loop {
             let failure = self.watch.connection().failure.clone();
             if let Some(failure) = failure {
@@ -175,8 +195,8 @@ impl Driver {
     /// Another run of a simulator, or a real manager where a simulated one was: another fleet, with a history of its own.
     fn change_identity(&mut self, simulated: Option<String>) -> Result<(), ApiError> {
         let fleet_id = self.history.fleet(self.client.base(), simulated.as_deref())?;
-        let asking = std::mem::replace(&mut self.watch, watch_of(&mut self.history, fleet_id, self.pace, self.clock.now())?);
-        drop(asking);
+        self.watch = watch_of(&mut self.history, fleet_id, self.pace, self.clock.now())?;
+        self.watch.read_only_telling_logs(self.one_look);
         self.fleet_id = fleet_id;
         self.simulated = simulated;
         Ok(())

@@ -32,12 +32,12 @@ impl Look {
         };
         let client = ManagerClient::new(&address, Limits { within_at_most: within, ..Limits::default() })?;
         let history = History::open(&folder.history())?;
-        Ok(Self { driver: Driver::new(name, client, history, Clock::System)? })
+        Ok(Self { driver: Driver::new(name, client, history, Clock::System)?.one_look() })
     }
 
-    /// Reads everything.
-    pub async fn read(&mut self) -> Result<FleetView, ApiError> {
-        self.driver.look().await?;
+    /// Reads the fleet, with the logs that can tell whether something is stuck, and that of `wanted`.
+    pub async fn read(&mut self, wanted: Option<&str>) -> Result<FleetView, ApiError> {
+        self.driver.look(wanted).await?;
         Ok(self.driver.view())
     }
 

@@ -165,6 +165,8 @@ pub struct Watch {
     queue: Vec<Key>,
     /// Lines have come since the last assessment.
     unassessed: bool,
+    /// Only logs that a flag can depend on are read, and the one looked at.
+    only_telling_logs: bool,
     bad_hosts: Vec<dwell_fleet::BadHost>,
 }
 
@@ -185,8 +187,14 @@ impl Watch {
             reading: BTreeSet::new(),
             queue: Vec::new(),
             unassessed: false,
+            only_telling_logs: false,
             bad_hosts: Vec::new(),
         }
+    }
+
+    /// Whether only the logs of instances on their way, of flagged ones and of the one looked at are read.
+    pub fn read_only_telling_logs(&mut self, only: bool) {
+        self.only_telling_logs = only;
     }
 
     /// The fleet.
@@ -367,6 +375,7 @@ impl Watch {
                 };
                 (urgency, instance.key)
             })
+            .filter(|(urgency, _)| !self.only_telling_logs || *urgency < 3)
             .collect();
         wanted.sort_unstable();
         wanted.truncate(LOG_READS_MAX);

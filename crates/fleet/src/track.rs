@@ -105,7 +105,8 @@ impl Instance {
             gpu: GpuActivity::default(),
             flag: None,
             assessment: None,
-            unflagged_in_a_row: 0,
+            // A flag from an earlier run is not held over the first look that finds no reason for it.
+            unflagged_in_a_row: 1,
             row,
         }
     }

@@ -1,7 +1,7 @@
 //! Reading history back: what a new process needs to go on watching, and what a person wants to see.
 
 use dwell_fleet::{
-    Basis, Entry, FlagKind, HostId, Instance, InstanceUuid, Key, Kind, Ledger, MachineId, ManagerRun, Row, State, Stay,
+    Basis, Entry, Flag, FlagKind, HostId, Instance, InstanceUuid, Key, Kind, Ledger, MachineId, ManagerRun, Row, State, Stay,
     Timestamp, VastFacts, VastId,
 };
 use rusqlite::OptionalExtension;
@@ -92,7 +92,16 @@ impl History {
         )?;
         let mut newest =
             self.connection.prepare_cached("SELECT source, max(at_ms) FROM log_line WHERE instance = ?1 GROUP BY source")?;
+        let mut open = self.connection.prepare_cached(
+            "SELECT kind, since_ms, raised_ms, cleared_ms, reason, certainty FROM flag WHERE instance = ?1 AND cleared_ms IS NULL
+             ORDER BY id DESC LIMIT 1",
+        )?;
         for (id, instance) in &mut instances {
+            let flag = open.query_row([*id], |row| Ok((read_flag(row)?, row.get(5)?))).optional()?;
+            instance.flag = flag.and_then(|(record, certainty)| {
+                let record = record?;
+                Some(Flag { kind: record.kind, since: record.since, reason: record.reason, certainty, would_show: Vec::new() })
+            });
             remembered.highest_key = remembered.highest_key.max(instance.key.0);
             for entry in entries.query_map((*id, Ledger::ENTRIES_MAX as i64), read_entry)? {
                 instance.ledger.push(entry?);
@@ -102,7 +111,7 @@ impl History {
                 instance.log.note_line(&source, time(at));
             }
         }
-        drop((entries, newest));
+        drop((entries, newest, open));
         for (id, instance) in instances {
             if ms(instance.last_listed_at) >= ms(now) - TAKEN_UP_MS {
                 self.rows.insert((fleet, instance.key), id);
@@ -177,18 +186,7 @@ impl History {
             .prepare_cached(
                 "SELECT kind, since_ms, raised_ms, cleared_ms, reason FROM flag WHERE instance = ?1 ORDER BY id DESC LIMIT ?2",
             )?
-            .query_map((row, limit as i64), |row| {
-                let kind: String = row.get(0)?;
-                // A kind of a newer version is left out rather than misnamed.
-                let Some(kind) = FlagKind::parse(&kind) else { return Ok(None) };
-                Ok(Some(FlagRecord {
-                    kind,
-                    since: time(row.get(1)?),
-                    raised_at: time(row.get(2)?),
-                    cleared_at: row.get::<_, Option<i64>>(3)?.map(time),
-                    reason: row.get(4)?,
-                }))
-            })?
+            .query_map((row, limit as i64), read_flag)?
             .filter_map(Result::transpose)
             .collect::<Result<_, rusqlite::Error>>()?;
         Ok(flags)
@@ -203,6 +201,18 @@ impl History {
             .collect::<Result<_, _>>()?;
         Ok(gaps)
     }
+}
+
+/// A kept flag; `None` for a kind of a newer version, which is left out rather than misnamed.
+fn read_flag(row: &rusqlite::Row<'_>) -> Result<Option<FlagRecord>, rusqlite::Error> {
+    let Some(kind) = FlagKind::parse(&row.get::<_, String>(0)?) else { return Ok(None) };
+    Ok(Some(FlagRecord {
+        kind,
+        since: time(row.get(1)?),
+        raised_at: time(row.get(2)?),
+        cleared_at: row.get::<_, Option<i64>>(3)?.map(time),
+        reason: row.get(4)?,
+    }))
 }
 
 fn read_entry(row: &rusqlite::Row<'_>) -> Result<Entry, rusqlite::Error> {

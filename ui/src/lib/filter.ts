@@ -2,7 +2,8 @@
 
 import type { InstanceRow } from "../api/generated";
 
-type Test = (row: InstanceRow, dwellS: number | null) => boolean;
+// Dwell is asked for only where it is compared: it changes with every tick, and a list that does not depend on it should not.
+type Test = (row: InstanceRow, dwellS: () => number | null) => boolean;
 
 const TEXT_KEYS: Record<string, (row: InstanceRow) => (string | null)[]> = {
   state: (row) => [row.state],
@@ -42,12 +43,16 @@ export function parseFilter(text: string): Filter {
         const bound = match[5];
         tests.push((row, dwell) => {
           const expectation = row.expectation;
-          return expectation !== null && dwell !== null && dwell > (bound === "usual" ? expectation.usual_s : expectation.late_from_s);
+          const seconds = dwell();
+          return expectation !== null && seconds !== null && seconds > (bound === "usual" ? expectation.usual_s : expectation.late_from_s);
         });
       } else {
         const seconds = Number(match[2]) * (UNITS[match[3] ?? "s"] ?? 1);
         const less = match[1] === "<";
-        tests.push((_, dwell) => dwell !== null && (less ? dwell < seconds : dwell > seconds));
+        tests.push((_, dwell) => {
+          const now = dwell();
+          return now !== null && (less ? now < seconds : now > seconds);
+        });
       }
     } else if (TEXT_KEYS[key]) {
       const read = TEXT_KEYS[key];
