@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use dwell_commands::dto::*;
-use dwell_commands::{ApiError, App};
+use dwell_commands::{ApiError, App, Start};
 use tauri::Manager;
 use tauri::ipc::Channel;
 
@@ -73,6 +73,7 @@ fn main() -> anyhow::Result<()> {
     let app = App::new(args.data_dir.clone())?;
     let _log = boot::start_log(&app)?;
 
+    let start = Start::from_arguments(args.simulate, args.speed, args.manager);
     let mut builder = tauri::Builder::default();
     // A second start shows the first window. With a folder of its own it is a Dwell of its own.
     if args.data_dir.is_none() {
@@ -91,17 +92,9 @@ fn main() -> anyhow::Result<()> {
             let handle = handle.handle().clone();
             tauri::async_runtime::spawn(async move {
                 let app = handle.state::<App>();
-                let begun = match (args.simulate, args.manager) {
-                    (Some(scenario), _) => {
-                        app.simulate(SimulateRequest { scenario, seed: None, speed: args.speed }).await.map(|_| ())
-                    }
-                    (None, Some(address)) => app.connect(ConnectRequest { address, name: None }).await.map(|_| ()),
-                    (None, None) => app.resume().await,
-                };
                 // The window says what is missing; it opens in any case.
-                if let Err(error) = begun {
+                if let Err(error) = app.start(start).await {
                     tracing::error!(code = error.code, %error, "nothing is being watched");
-                    app.note_problem(error).await;
                 }
             });
             Ok(())

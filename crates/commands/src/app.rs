@@ -43,6 +43,33 @@ struct Session {
     _served: Option<Arc<dwell_simulator::Served>>,
 }
 
+/// What to watch from the start.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// A simulated fleet.
+    Simulated {
+        /// Name of the scenario.
+        scenario: String,
+        /// Simulated seconds in a real one; the scenario's own where not given.
+        speed: Option<f64>,
+    },
+    /// The manager at this address.
+    Manager(String),
+    /// The fleet that was watched last, if any.
+    WatchedLast,
+}
+
+impl Start {
+    /// From the arguments that the window and the bridge share.
+    pub fn from_arguments(simulate: Option<String>, speed: Option<f64>, manager: Option<String>) -> Self {
+        match (simulate, manager) {
+            (Some(scenario), _) => Self::Simulated { scenario, speed },
+            (None, Some(address)) => Self::Manager(address),
+            (None, None) => Self::WatchedLast,
+        }
+    }
+}
+
 macro_rules! commands {
     ($($name:ident($request:ident) -> $response:ident, $risk:ident, $title:literal, $keys:literal;)*) => {
         /// A row of the command table.
@@ -119,13 +146,23 @@ impl App {
         &self.hub
     }
 
-    /// Keeps why nothing could be watched at the start, for the window to say.
-    pub async fn note_problem(&self, problem: ApiError) {
-        self.state.lock().await.problem = Some(problem);
+    /// Begins as a shell was told: on a simulated fleet, on a manager, or on the fleet that was watched last. What goes
+    /// wrong is kept as well, for the window to say.
+    pub async fn start(&self, start: Start) -> Result<(), ApiError> {
+        let begun = match start {
+            Start::Simulated { scenario, speed } => {
+                self.simulate(SimulateRequest { scenario, seed: None, speed }).await.map(|_| ())
+            }
+            Start::Manager(address) => self.connect(ConnectRequest { address, name: None }).await.map(|_| ()),
+            Start::WatchedLast => self.resume().await,
+        };
+        if let Err(problem) = &begun {
+            self.state.lock().await.problem = Some(problem.clone());
+        }
+        begun
     }
 
-    /// Goes on watching the fleet that was watched last, if any.
-    pub async fn resume(&self) -> Result<(), ApiError> {
+    async fn resume(&self) -> Result<(), ApiError> {
         let settings = Settings::load(&self.folder)?;
         if let Some(name) = settings.watching.clone() {
             let address = settings.address_of(&name)?.to_owned();

@@ -17,7 +17,7 @@ mod view;
 mod virtual_time;
 mod watch;
 
-pub use app::{App, COMMANDS, CommandInfo};
+pub use app::{App, COMMANDS, CommandInfo, Start};
 pub use bindings::typescript;
 pub use dwell_fleet::words;
 pub use dwell_simulator::{FaultKind, Scenario, Served, World, serve, shipped};

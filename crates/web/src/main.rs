@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
-use dwell_commands::App;
-use dwell_commands::dto::{ConnectRequest, SimulateRequest};
+use dwell_commands::{App, Start};
 
 /// Dwell in a browser on this machine: for hosts without a display (with an SSH port forward) and for tests.
 #[derive(Debug, Parser)]
@@ -42,11 +41,7 @@ async fn main() -> anyhow::Result<()> {
     getrandom::fill(&mut random).map_err(|error| anyhow::anyhow!("no randomness for a token: {error}"))?;
     let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     let (address, serving) = dwell_web::serve(Arc::clone(&app), &args.ui, &token, args.port).await.context("cannot listen")?;
-    match (args.simulate, args.manager) {
-        (Some(scenario), _) => drop(app.simulate(SimulateRequest { scenario, seed: None, speed: args.speed }).await?),
-        (None, Some(address)) => drop(app.connect(ConnectRequest { address, name: None }).await?),
-        (None, None) => app.resume().await?,
-    }
+    app.start(Start::from_arguments(args.simulate, args.speed, args.manager)).await?;
     println!("Dwell at http://{address}/#token={token}");
     serving.await?;
     Ok(())

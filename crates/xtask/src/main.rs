@@ -81,7 +81,10 @@ fn run(arguments: &[String]) -> anyhow::Result<()> {
     }
     setup::ensure(setup::Purpose::Window)?;
     ui::build()?;
-    let mut command = cargo(&["run", "--package", "dwell-desktop", "--"]);
+    // The whole workspace's programs, as the tests build them: one package alone would unify its features differently and
+    // build the window's chain again.
+    done(&mut cargo(&["build", "--workspace", "--bins"]))?;
+    let mut command = Command::new(target()?.join("debug").join(format!("dwell-desktop{}", std::env::consts::EXE_SUFFIX)));
     if arguments.is_empty() {
         say("Opening the window on a simulated fleet. No account, no GPU, no network.");
         command.arg("--simulate");
@@ -114,6 +117,13 @@ fn test(quick: bool) -> anyhow::Result<()> {
 
 fn bindings() -> anyhow::Result<()> {
     done(cargo(&["test", "--package", "dwell-commands", "--test", "it", "table::"]).env("DWELL_UPDATE_BINDINGS", "1"))
+}
+
+/// Where Cargo builds.
+fn target() -> anyhow::Result<PathBuf> {
+    let output = cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    Ok(PathBuf::from(metadata["target_directory"].as_str().context("cargo metadata names no target directory")?))
 }
 
 fn cargo_path() -> String {

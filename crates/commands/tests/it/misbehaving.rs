@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dwell_commands::App;
 use dwell_commands::dto::{ConnectRequest, FleetView, Nothing};
+use dwell_commands::{App, Start};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -105,7 +105,7 @@ async fn whatever_the_manager_does_the_last_data_stays_with_a_code() {
     mood.store(3, Ordering::SeqCst);
     drop(app);
     let app = App::new(Some(folder.path().to_owned())).unwrap();
-    app.resume().await.unwrap();
+    app.start(Start::WatchedLast).await.unwrap();
     let restarted = until(&app, |view| view.connection.state == "failing").await;
     assert_eq!(restarted.instances.len(), 11);
     assert!(restarted.as_of.is_none() && restarted.connection.last_ok_at.is_none(), "and claims no answer of its own");
