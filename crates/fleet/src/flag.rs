@@ -510,6 +510,9 @@ impl Case<'_> {
                     progress_sources(&self.instance.state).iter().map(|source| (*source).to_owned()).collect();
                 format!("its log has only {} lines, never {}", list(sources), list(&wanted))
             }
+            ChannelHealth::Blind(WhyBlind::OnlyAnnounces(source)) => {
+                format!("its {source} log announces steps and has not shown the progress of this one")
+            }
             ChannelHealth::Blind(WhyBlind::LostAtRestart(at)) => {
                 format!("the manager restarted {} ago and lost its logs, nothing has come since", self.ago(*at))
             }

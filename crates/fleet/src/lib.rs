@@ -25,7 +25,9 @@ pub use id::{HostId, InstanceUuid, Key, MachineId, VastId};
 pub use ledger::{Basis, Entry, Ledger, Transition, TransitionKind};
 pub use lifecycle::State;
 pub use logs::{LINE_BYTES_MAX, LogLine, MergeOutcome, merge_tail};
-pub use progress::{ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, WhyBlind, progress_sources, silence_limit};
+pub use progress::{
+    ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, PACE_ARRIVALS, WhyBlind, progress_sources, silence_limit,
+};
 pub use snapshot::{BadHost, Row, Snapshot, VastFacts};
 pub use survival::{Curve, Outcome, Stay};
 pub use track::{FlagChange, Fleet, Gap, Instance, ManagerRun, Observed, Presence, Rejected};

@@ -32,11 +32,25 @@ pub fn silence_limit(state: &State) -> f64 {
     }
 }
 
+/// Source that announces steps ("Registered with manager", "Starting benchmark"). It shows the progress of a step only
+/// where it goes on speaking during it: some images print the parameter fetch there, others are silent until it is over.
+const ANNOUNCER: &str = "setup";
+
+/// Distinct arrivals within a state from which [`ANNOUNCER`] counts as showing progress.
+pub const PACE_ARRIVALS: usize = 3;
+
+/// Whether one line of this source, whenever it came, proves that the source would show progress.
+pub(crate) fn one_line_is_proof(source: &str) -> bool {
+    source != ANNOUNCER
+}
+
 /// What Dwell knows of one instance's log channel.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LogChannel {
     /// Newest line per source, by arrival at the manager.
     pub newest: BTreeMap<String, Timestamp>,
+    /// The latest distinct arrivals per source, oldest first, [`PACE_ARRIVALS`] at most: whether it goes on speaking.
+    pub arrivals: BTreeMap<String, Vec<Timestamp>>,
     /// Lines in the manager's buffer by the latest dashboard; `None` where it has no buffer for the row.
     pub buffered: Option<u64>,
     /// When the buffer was last read in full or known to be empty.
@@ -50,6 +64,8 @@ pub enum WhyBlind {
     NeverSpoke,
     /// Lines came, but from none of the sources that would show progress in this state.
     OtherSourcesOnly(Vec<String>),
+    /// It announces steps in this source, and has not gone on speaking during the present one.
+    OnlyAnnounces(String),
     /// The manager restarted at this time and emptied its buffers; nothing has come since and nothing was kept from before.
     LostAtRestart(Timestamp),
     /// Nothing that Dwell reads shows progress in this state.
@@ -86,12 +102,25 @@ impl LogChannel {
     pub fn note_line(&mut self, source: &str, at: Timestamp) {
         let newest = self.newest.entry(source.to_owned()).or_insert(at);
         *newest = (*newest).max(at);
+        let arrivals = self.arrivals.entry(source.to_owned()).or_default();
+        if let Err(place) = arrivals.binary_search(&at) {
+            arrivals.insert(place, at);
+            if arrivals.len() > PACE_ARRIVALS {
+                arrivals.remove(0);
+            }
+        }
     }
 
-    /// The newest line among the sources that show progress in `state`.
-    pub fn newest_progress(&self, state: &State) -> Option<(&str, Timestamp)> {
+    /// It has gone on speaking in this source since `entered`.
+    fn keeps_pace(&self, source: &str, entered: Timestamp) -> bool {
+        self.arrivals.get(source).is_some_and(|arrivals| arrivals.len() == PACE_ARRIVALS && arrivals[0] >= entered)
+    }
+
+    /// The newest line among the sources that show progress in `state`, entered at `entered`.
+    pub fn newest_progress(&self, state: &State, entered: Timestamp) -> Option<(&str, Timestamp)> {
         progress_sources(state)
             .iter()
+            .filter(|source| one_line_is_proof(source) || self.keeps_pace(source, entered))
             .filter_map(|source| self.newest.get_key_value(*source))
             .map(|(source, at)| (source.as_str(), *at))
             .max_by_key(|(_, at)| *at)
@@ -110,7 +139,7 @@ impl LogChannel {
         if progress_sources(state).is_empty() {
             return ChannelHealth::Blind(WhyBlind::NoSource);
         }
-        if let Some((source, newest)) = self.newest_progress(state) {
+        if let Some((source, newest)) = self.newest_progress(state, entered) {
             let recent = seconds_between(newest, as_of) <= silence_limit(state);
             return if recent {
                 ChannelHealth::Working { source: source.to_owned(), newest }
@@ -123,6 +152,9 @@ impl LogChannel {
         }
         if let Some((source, name)) = control {
             return ChannelHealth::Quiet { source: source.to_owned(), newest: None, control: Some(name.to_owned()) };
+        }
+        if progress_sources(state).contains(&ANNOUNCER) && self.newest.contains_key(ANNOUNCER) {
+            return ChannelHealth::Blind(WhyBlind::OnlyAnnounces(ANNOUNCER.to_owned()));
         }
         if !self.newest.is_empty() {
             return ChannelHealth::Blind(WhyBlind::OtherSourcesOnly(self.newest.keys().cloned().collect()));

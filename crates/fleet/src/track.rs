@@ -8,7 +8,7 @@ use crate::{
     flag::{Surroundings, assess},
     id::Key,
     ledger::{classify, told_by_stamps},
-    progress::progress_sources,
+    progress::{one_line_is_proof, progress_sources},
     seconds_between, shift,
 };
 
@@ -703,7 +703,7 @@ impl Fleet {
                 continue;
             }
             for state in State::KNOWN {
-                let spoke = progress_sources(&state).iter().find(|source| {
+                let spoke = progress_sources(&state).iter().filter(|source| one_line_is_proof(source)).find(|source| {
                     instance.log.newest.get(**source).is_some_and(|at| seconds_between(*at, as_of) < FORGET_AFTER_S)
                 });
                 if let Some(source) = spoke {

@@ -79,6 +79,16 @@ pub fn silence(health: &ChannelHealth, state: &State) -> Option<Silence> {
             ]),
             cannot_mean: never,
         },
+        ChannelHealth::Blind(WhyBlind::OnlyAnnounces(source)) => Silence {
+            seen: format!("Its {source} log announced this step and has not gone on speaking during it."),
+            can_mean: owned(&[
+                "its image prints nothing until the step is over",
+                "the step has stopped",
+                "the log shipper has stopped while the work goes on",
+                "the instance cannot reach the manager any more",
+            ]),
+            cannot_mean: never,
+        },
         ChannelHealth::Blind(WhyBlind::NeverSpoke) => Silence {
             seen: "Not one line was ever received from it. The manager answers the same for an instance it has never heard of."
                 .to_owned(),

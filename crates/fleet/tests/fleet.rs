@@ -360,6 +360,31 @@ fn silence_alone_is_invisible_and_a_working_channel_gone_quiet_is_stalled() {
     assert_eq!(flag_of(&mut fleet, "aaaa"), None);
 }
 
+/// The real entrypoint says "Registered with manager" and may then be silent for the whole fetch.
+#[test]
+fn an_announcement_is_no_promise_to_go_on_speaking() {
+    let row = Given::registered("aaaa", 7, 0);
+    let mut fleet = fleet();
+    fleet.observe(&answer(5, std::slice::from_ref(&row)));
+    say(&mut fleet, "aaaa", "setup", 5);
+    fleet.observe(&answer(40 * MINUTE, std::slice::from_ref(&row)));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None, "forty minutes of fetching in silence are usual");
+    fleet.observe(&answer(82 * MINUTE, std::slice::from_ref(&row)));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Invisible));
+    assert!(only(&fleet).flag.as_ref().unwrap().reason.contains("announces steps"));
+
+    // One that printed its progress and stopped is another matter.
+    let mut prints = Fleet::new(60.0);
+    prints.observe(&answer(5, std::slice::from_ref(&row)));
+    for minute in 1..5 {
+        say(&mut prints, "aaaa", "setup", minute * MINUTE);
+    }
+    prints.observe(&answer(12 * MINUTE, std::slice::from_ref(&row)));
+    assert_eq!(flag_of(&mut prints, "aaaa"), None);
+    prints.observe(&answer(20 * MINUTE, std::slice::from_ref(&row)));
+    assert_eq!(flag_of(&mut prints, "aaaa"), Some(FlagKind::Stalled));
+}
+
 #[test]
 fn progress_beats_time_and_load_is_not_stalled() {
     let row = Given::registered("aaaa", 7, -600).params_done(0);
