@@ -49,6 +49,8 @@ async fn session(program: &str, arguments: &[String], port: u16, capabilities: V
         .env("XDG_DATA_HOME", folder.path().join("data"))
         .env("XDG_CACHE_HOME", folder.path().join("cache"))
         .env("XDG_CONFIG_HOME", folder.path().join("config"))
+        // As the window does for itself where there is no GPU to draw on (`boot.rs`).
+        .envs((!Path::new("/dev/dri/renderD128").exists()).then_some(("WEBKIT_DISABLE_COMPOSITING_MODE", "1")))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

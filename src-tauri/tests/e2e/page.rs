@@ -186,11 +186,13 @@ async fn lines_lost_by_a_restart_are_still_shown_and_marked() {
     .unwrap();
     served.set_speed(0.0);
     page.app.refresh(dwell_commands::dto::Nothing {}).await.unwrap();
-    browser.run("document.querySelector('.log [type=checkbox]')").await;
     let restart =
         "return [...document.querySelectorAll('.log .divider')].some((line) => line.innerText.includes('the manager restarted'))";
-    // The place of the restart may be above what is in sight: look for it from the top.
-    let scroll = "const list = document.querySelector('.log [role=log]'); list.scrollTop = Math.max(0, (window.at = (window.at ?? list.scrollHeight) - 200));";
+    // The place of the restart may be above what is in sight: look for it upwards from the end, and over again while lines
+    // still come in.
+    let scroll = "const list = document.querySelector('.log [role=log]');
+        window.at = window.at > 0 ? window.at - 200 : list.scrollHeight;
+        list.scrollTop = Math.max(0, window.at);";
     let began = std::time::Instant::now();
     while browser.run(restart).await != json!(true) {
         assert!(began.elapsed() < Duration::from_secs(60), "no restart shown: {}", browser.state().await);
@@ -225,7 +227,7 @@ async fn ten_thousand_instances_scroll() {
     let rows = browser.run("return document.querySelectorAll('[data-id]').length").await;
     assert!(rows.as_u64().is_some_and(|rows| (10..200).contains(&rows)), "{rows} rows in the document");
     // How smooth that is depends on the machine: told, not judged.
-    for (what, step) in [("at rest", 0), ("a row at a time", 30), ("five rows at a time", 150)] {
+    for (what, step) in [("at rest", 0), ("a pixel at a time", 1), ("a row at a time", 30), ("five rows at a time", 150)] {
         let frames = browser
             .run_async(&format!(
                 "const done = arguments[arguments.length - 1];
@@ -246,6 +248,8 @@ async fn ten_thousand_instances_scroll() {
     browser.press(&Key::End.to_string()).await.unwrap();
     browser.until("return [...document.querySelectorAll('[role=row]')].some((row) => row.ariaRowIndex === '10001')").await;
     browser.press(&Key::Escape.to_string()).await.unwrap();
+    // The inspector gives its room back, and with it the column.
+    browser.until("return document.querySelector('[role=columnheader].price').offsetWidth > 0").await;
     browser.find("[role=columnheader].price button").await.click().await.unwrap();
     browser.find("[role=columnheader].price[aria-sort]").await;
     page.browser.close().await;
