@@ -89,6 +89,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SimCommand,
     },
+    /// Drills: scenarios run to their end in virtual time, and what was said compared with the truth.
+    Drill {
+        #[command(subcommand)]
+        command: DrillCommand,
+    },
     /// Check what Dwell needs of this machine.
     Doctor,
 }
@@ -131,7 +136,7 @@ pub(crate) enum FleetsCommand {
 pub(crate) enum SimCommand {
     /// List the scenarios.
     List,
-    /// Serve a scenario as a manager on this machine, until interrupted.
+    /// Serve a scenario as a manager and as vast.ai on this machine, until interrupted.
     Serve {
         /// Its name, or a scenario file.
         #[arg(default_value = "params-done-silence")]
@@ -141,9 +146,12 @@ pub(crate) enum SimCommand {
         /// Simulated seconds in a real one.
         #[arg(long, default_value_t = 1.0)]
         speed: f64,
-        /// Port on 127.0.0.1; 0 for any free one.
+        /// The manager's port on 127.0.0.1; 0 for any free one.
         #[arg(long, default_value_t = 0)]
         port: u16,
+        /// vast.ai's port on 127.0.0.1; 0 for any free one.
+        #[arg(long, default_value_t = 0)]
+        vast_port: u16,
     },
     /// Watch a scenario in virtual time: as fast as this machine can, ending with what is flagged.
     Run {
@@ -161,11 +169,49 @@ pub(crate) enum SimCommand {
     },
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum DrillCommand {
+    /// List every kind of fault: what it does, where, and what can be set.
+    Faults,
+    /// Print the JSON Schema of scenario files, for editors.
+    Schema,
+    /// Run one scenario.
+    Run {
+        /// Its name, or a scenario file.
+        scenario: String,
+        #[command(flatten)]
+        start: SimStart,
+    },
+    /// Run many scenarios with many seeds.
+    Batch {
+        /// Names, scenario files, or folders of scenario files; every shipped one where none is given.
+        scenarios: Vec<String>,
+        /// Seeds from A up to, not including, B.
+        #[arg(long, value_name = "A..B", default_value = "0..1", value_parser = seeds)]
+        seeds: std::ops::Range<u64>,
+        /// Runs at the same time; 0 for as many as there are processors.
+        #[arg(long, default_value_t = 0, value_name = "N")]
+        jobs: usize,
+    },
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct SimStart {
     /// Seed of all randomness; the scenario's own where not given.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+}
+
+/// `0..20`.
+fn seeds(text: &str) -> Result<std::ops::Range<u64>, String> {
+    /// More runs than anybody waits for.
+    const MOST: u64 = 100_000;
+    let range = text.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    match range {
+        Some(range) if range.start < range.end && range.end - range.start <= MOST => Ok(range),
+        Some(_) => Err(format!("the first must be below the second, by {MOST} at most")),
+        None => Err("write it like 0..20".to_owned()),
+    }
 }
 
 /// `90s`, `5m`, `1h 30m`.

@@ -87,7 +87,7 @@ fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "\u{2013}".to_owned())
 }
 
-fn table(head: &[&str]) -> Table {
+pub(crate) fn table(head: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     if !std::io::stdout().is_terminal() {

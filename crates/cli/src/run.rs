@@ -1,6 +1,7 @@
 //! Does what was typed.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use dwell_commands::{ApiError, App, Change, Look, Pace, Scenario, VirtualFleet, 
 use serde_json::json;
 
 use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
+use crate::drill;
 use crate::print::{self, clean, out, remark};
 
 /// Something is flagged, and was asked about.
@@ -50,6 +52,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::ManagerLogs { lines } => logs(args, None, lines).await,
         Command::Watch { every, lasts, until_flagged } => watch(args, *every, *lasts, *until_flagged).await,
         Command::Fleets { command } => fleets(args, command.as_ref()).await,
+        Command::Drill { command } => drill::run(args, command),
         Command::Sim { command } => simulate(args, command).await,
         Command::Doctor => {
             let doctor = App::new(args.data_dir.clone())?.doctor(Nothing {}).await?;
@@ -206,11 +209,9 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
     Ok(ExitCode::SUCCESS)
 }
 
-fn scenario(name_or_file: &str) -> anyhow::Result<Scenario> {
+pub(crate) fn scenario(name_or_file: &str) -> anyhow::Result<Scenario> {
     if name_or_file.ends_with(".toml") {
-        let text =
-            std::fs::read_to_string(name_or_file).map_err(|error| anyhow::anyhow!("cannot read {name_or_file}: {error}"))?;
-        return Scenario::parse(&text).map_err(|error| anyhow::anyhow!("{name_or_file}: {error}"));
+        return Ok(Scenario::read(Path::new(name_or_file)).map_err(ApiError::from)?);
     }
     Ok(Scenario::named(name_or_file).map_err(ApiError::from)?)
 }
@@ -227,16 +228,18 @@ async fn simulate(args: &Args, command: &SimCommand) -> anyhow::Result<ExitCode>
                 }
             }
         }
-        SimCommand::Serve { scenario: name, start, speed, port } => {
+        SimCommand::Serve { scenario: name, start, speed, port, vast_port } => {
             let scenario = scenario(name)?;
             let seed = start.seed.unwrap_or(scenario.seed);
             let world = World::new(scenario, seed, dwell_commands::now());
-            let served = serve(world, *speed, *port).await.map_err(ApiError::from)?;
+            let served = serve(world, *speed, *port, *vast_port).await.map_err(ApiError::from)?;
             if args.json {
-                print::json(&json!({ "url": served.url(), "speed": speed, "seed": seed }), false)?;
+                print::json(&json!({ "url": served.url(), "vast_url": served.vast_url(), "speed": speed, "seed": seed }), false)?;
             } else {
                 out(&format!("SIMULATED manager at {} ({name}, seed {seed}, {speed} simulated seconds a second)", served.url()));
+                out(&format!("SIMULATED vast.ai at {}", served.vast_url()));
                 out(&format!("  look at it:  dwellctl --manager {} fleet", served.url()));
+                out(&format!("  vast.ai's own client: VAST_URL={} VAST_API_KEY=any vastai show instances", served.vast_url()));
                 out("  stop it:     Ctrl-C");
             }
             tokio::signal::ctrl_c().await?;

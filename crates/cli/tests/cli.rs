@@ -214,5 +214,5 @@ fn a_wrong_scenario_file_says_where() {
     let output = dwellctl(folder.path(), &["sim", "run", file.to_str().unwrap()]);
     assert!(!output.status.success());
     let said = text(&output.stderr);
-    assert!(said.contains("mine.toml") && said.contains("line 2"), "{said}");
+    assert!(said.contains("mine.toml:2:9: ") && said.contains("expected a string"), "{said}");
 }

@@ -319,7 +319,7 @@ impl App {
         let world = tokio::task::spawn_blocking(move || World::new(scenario, seed, origin))
             .await
             .map_err(|error| ApiError::new("bug", error.to_string()))?;
-        let served = Arc::new(serve(world, speed, 0).await?);
+        let served = Arc::new(serve(world, speed, 0, 0).await?);
         let client = ManagerClient::new(&served.url(), Limits::default())?;
         let driver = Driver::new(name.clone(), client, History::in_memory()?, Clock::Simulated(Arc::clone(&served)))?;
         self.begin(name, driver.slow_on_flag(), Some(served)).await?;

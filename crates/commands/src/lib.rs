@@ -7,6 +7,7 @@ mod app;
 #[doc(hidden)]
 pub mod bench;
 mod bindings;
+pub mod drill;
 mod drive;
 pub mod dto;
 mod error;
@@ -20,7 +21,7 @@ mod watch;
 pub use app::{App, COMMANDS, CommandInfo, Start};
 pub use bindings::typescript;
 pub use dwell_fleet::words;
-pub use dwell_simulator::{FaultKind, Scenario, Served, World, serve, shipped};
+pub use dwell_simulator::{FaultKind, Parameter, Scenario, Served, Value, World, fault_kinds, scenario_schema, serve, shipped};
 pub use error::ApiError;
 pub use hub::Hub;
 pub use look::Look;

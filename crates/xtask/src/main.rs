@@ -116,7 +116,9 @@ fn test(quick: bool) -> anyhow::Result<()> {
 }
 
 fn bindings() -> anyhow::Result<()> {
-    done(cargo(&["test", "--package", "dwell-commands", "--test", "it", "table::"]).env("DWELL_UPDATE_BINDINGS", "1"))
+    let update = |arguments: &[&str]| done(cargo(arguments).env("DWELL_UPDATE_BINDINGS", "1"));
+    update(&["test", "--package", "dwell-commands", "--test", "it", "table::"])?;
+    update(&["test", "--package", "dwell-simulator", "--lib", "the_schema_for_editors_is_current"])
 }
 
 /// Where Cargo builds.

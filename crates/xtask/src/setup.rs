@@ -31,7 +31,7 @@ struct Need {
     arch: &'static str,
 }
 
-const NEEDS: [Need; 11] = [
+const NEEDS: [Need; 12] = [
     Need {
         what: "a C compiler",
         from: Purpose::Terminal,
@@ -104,6 +104,14 @@ const NEEDS: [Need; 11] = [
         fedora: "dbus-daemon",
         arch: "dbus",
     },
+    Need {
+        what: "Python 3 with venv (for vast.ai's own client)",
+        from: Purpose::Tests,
+        found: has_venv,
+        debian: "python3-venv",
+        fedora: "python3",
+        arch: "python",
+    },
     Need { what: "rustfmt", from: Purpose::Tests, found: || on_path("cargo-fmt"), debian: "", fedora: "", arch: "" },
     Need { what: "clippy", from: Purpose::Tests, found: || on_path("cargo-clippy"), debian: "", fedora: "", arch: "" },
 ];
@@ -119,6 +127,7 @@ pub(crate) fn ensure(purpose: Purpose) -> anyhow::Result<()> {
     }
     if purpose == Purpose::Tests {
         webdriver()?;
+        vast_client()?;
     }
     Ok(())
 }
@@ -209,6 +218,28 @@ fn webdriver() -> anyhow::Result<()> {
     say("Installing tauri-driver into tools/ (for the window's tests).");
     let tools = root().join("tools").display().to_string();
     done(&mut crate::cargo(&["install", "--root", &tools, "tauri-driver", "--version", "^2", "--locked"]))
+}
+
+/// vast.ai's own command line client, which the simulator must serve: from PyPI, into the repository's own `tools`.
+fn vast_client() -> anyhow::Result<()> {
+    let requirements = root().join("simulator/tests/requirements.txt");
+    let folder = root().join("tools/vastai");
+    let installed = folder.join("installed.txt");
+    let wanted = std::fs::read(&requirements)?;
+    if std::fs::read(&installed).is_ok_and(|had| had == wanted) {
+        return Ok(());
+    }
+    say("Installing vast.ai's command line client into tools/ (for the simulator's tests).");
+    done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    done(pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&requirements))?;
+    std::fs::write(installed, wanted)?;
+    Ok(())
+}
+
+fn has_venv() -> bool {
+    let mut python = Command::new("python3");
+    python.args(["-c", "import venv, ensurepip"]).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
 fn on_path(program: &str) -> bool {

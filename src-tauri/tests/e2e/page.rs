@@ -40,9 +40,9 @@ async fn evening(speed: f64) -> Page {
 
 /// A small world of our own, served as a manager at real time.
 async fn manager(text: &str, speed: f64) -> Served {
-    let scenario = Scenario::parse(text).unwrap();
+    let scenario = Scenario::parse("test", text).unwrap();
     let seed = scenario.seed;
-    serve(World::new(scenario, seed, dwell_commands::now()), speed, 0).await.unwrap()
+    serve(World::new(scenario, seed, dwell_commands::now()), speed, 0, 0).await.unwrap()
 }
 
 const ONE_RUNNING: &str = r#"
@@ -167,7 +167,7 @@ async fn hostile_log_lines_are_text() {
 
 #[tokio::test]
 async fn lines_lost_by_a_restart_are_still_shown_and_marked() {
-    let text = format!("{ONE_RUNNING}\n[[fault]]\nkind = \"manager-restart\"\nat = \"10m\"\nfor = \"30s\"\n");
+    let text = format!("{ONE_RUNNING}\n[[fault]]\nkind = \"mgr-restart-lost-logs\"\nat = \"10m\"\nfor = \"30s\"\n");
     let served = manager(&text, 0.0).await;
     let page = connected(&served).await;
     let browser = &page.browser;

@@ -1,7 +1,5 @@
 //! The served manager against what the real one answered (the captures that `dwell-wire` decodes).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
 use dwell_simulator::{SIMULATED_HEADER, Scenario, Served, World, serve};
 use serde_json::{Value, json};
 
@@ -21,10 +19,15 @@ struct Manager {
     http: reqwest::Client,
 }
 
+const SHIPPED_EVENING: &str = include_str!("../../scenarios/params-done-silence.toml");
+
 async fn manager(name: &str) -> Manager {
-    let scenario = Scenario::named(name).unwrap();
+    serving(Scenario::named(name).unwrap()).await
+}
+
+async fn serving(scenario: Scenario) -> Manager {
     let (seed, start) = (scenario.seed, scenario.start);
-    Manager { served: serve(World::new(scenario, seed, start), 0.0, 0).await.unwrap(), http: reqwest::Client::new() }
+    Manager { served: serve(World::new(scenario, seed, start), 0.0, 0, 0).await.unwrap(), http: reqwest::Client::new() }
 }
 
 impl Manager {
@@ -97,8 +100,13 @@ async fn refusals_are_the_real_ones_to_the_letter() {
     assert_eq!(manager.get("/api/instance-logs/").await, captured("instance-logs-no-uuid.txt"));
     assert_eq!(manager.post("/running", json!({"uuid": "nobody"})).await, captured("running-unknown.txt"));
     let running = manager.rows().await.into_iter().find(|row| row["state"] == "running").unwrap();
-    let uuid = running["uuid"].as_str().unwrap();
-    assert_eq!(manager.get(&format!("/api/cuzk-status/{uuid}")).await, captured("cuzk-status-unreachable.txt"));
+    let status = format!("/api/cuzk-status/{}", running["uuid"].as_str().unwrap());
+    let (code, body) = manager.get(&status).await;
+    assert!(code == 200 && body.contains("\"total_completed\""), "{code} {body}");
+    // Where SSH does not get there the answer is the captured one.
+    let text = SHIPPED_EVENING.replace("[[fault]]", "[[fault]]\nkind = \"probe-auth-failed\"\nat = \"-20h\"\n\n[[fault]]");
+    let manager = serving(Scenario::parse("evening", &text).unwrap()).await;
+    assert_eq!(manager.get(&status).await, captured("cuzk-status-unreachable.txt"));
     assert_eq!(manager.get("/api/kill").await.0, 405);
     assert_eq!(manager.post("/register", Value::String("not an object".into())).await.0, 400);
 }
@@ -127,17 +135,23 @@ async fn actions_change_the_world() {
     let row = manager.rows().await.into_iter().find(|row| row["state"] == "running").unwrap();
     let killed = manager.post("/api/kill", json!({"vast_id": row["vast_id"], "uuid": row["uuid"]})).await;
     assert_eq!(killed, (200, "{\"ok\":true}\n".to_owned()));
-    assert!(!manager.served.with_world(|world| world.truth().iter().any(|truth| Some(truth.vast_id) == row["vast_id"].as_u64())));
+    assert!(!manager.served.with_world(|world| world.is_rented(row["vast_id"].as_u64().unwrap())));
     manager.post("/bad-host", json!({"machine_id": "40999", "reason": "bench 12 p/h, thermal"})).await;
     let listed: Value = serde_json::from_str(&manager.get("/bad-host").await.1).unwrap();
     assert_eq!(listed[0]["machine_id"], "40999");
     assert_eq!(manager.post("/bad-host", json!({"machine_id": 40999})).await.0, 400, "a number is refused, as by the real one");
     assert_eq!(manager.post("/api/deploy", json!({"offer_id": 1, "machine_id": 40999})).await.0, 409);
-    let (status, body) = manager.post("/api/deploy", json!({"offer_id": 1, "machine_id": 1, "min_rate": 30, "disk": 250})).await;
+    let offers: Value = serde_json::from_str(&manager.get("/api/offers").await.1).unwrap();
+    let offer = &offers["offers"][0];
+    assert!(offer["is_bad_host"] == false && offer["dph_total"].as_f64().unwrap() <= 0.9, "{offer}");
+    assert!(offers["filtered"].as_u64() < offers["total"].as_u64());
+    let wanted = json!({"offer_id": offer["id"], "machine_id": offer["machine_id"], "min_rate": 30, "disk": 250});
+    let (status, body) = manager.post("/api/deploy", wanted.clone()).await;
     let deployed: Value = serde_json::from_str(&body).unwrap();
     assert!(
         status == 200 && deployed["message"].as_str().unwrap().starts_with("Started. {'success': True, 'new_contract': 3100")
     );
+    assert_eq!(manager.post("/api/deploy", wanted).await.0, 500, "an offer is good for one rental");
 }
 
 #[tokio::test]

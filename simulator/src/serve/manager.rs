@@ -1,8 +1,6 @@
-//! The world behind the manager's HTTP API, on loopback, in real time or at a speed factor.
+//! The manager's routes.
 
-use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
@@ -12,131 +10,13 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, delete, get, post};
 use axum::{Json, Router};
 use dwell_wire as wire;
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 
-use crate::{SimClock, World};
+use super::{BODY_BYTES_MAX, SIMULATED_HEADER, Stage, market};
+use crate::ProverStatus;
 
-/// Header on every answer, so that a client can say SIMULATED and keep this history apart: `NAME seed=N run=MS`. The real
-/// manager has no such header.
-pub const SIMULATED_HEADER: &str = "x-dwell-simulated";
-
-/// Request bodies beyond this are refused; a log push is cut at 256 KiB by the manager itself.
-const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
-
-/// Why the simulator could not be served.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// The address could not be bound.
-    #[error("cannot listen on 127.0.0.1:{port}: {source}")]
-    Bind {
-        /// The port asked for; 0 for any.
-        port: u16,
-        /// The system's reason.
-        source: std::io::Error,
-    },
-}
-
-/// A served world. Dropping it ends the server.
-#[derive(Debug)]
-pub struct Served {
-    address: SocketAddr,
-    stage: Stage,
-    _stop: oneshot::Sender<()>,
-}
-
-#[derive(Debug, Clone)]
-struct Stage {
-    world: Arc<Mutex<World>>,
-    clock: Arc<Mutex<SimClock>>,
-    header: HeaderValue,
-}
-
-impl Stage {
-    fn clock(&self) -> MutexGuard<'_, SimClock> {
-        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The world as of now.
-    fn world(&self) -> MutexGuard<'_, World> {
-        let now = self.clock().at(Instant::now());
-        let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
-        world.advance_to(now);
-        world
-    }
-}
-
-impl Served {
-    /// Where it listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// The manager's base URL.
-    pub fn url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// Simulated time now.
-    pub fn now(&self) -> Timestamp {
-        self.stage.clock().at(Instant::now())
-    }
-
-    /// Simulated seconds per real second.
-    pub fn speed(&self) -> f64 {
-        self.stage.clock().speed()
-    }
-
-    /// Changes the speed; 0 pauses.
-    pub fn set_speed(&self, speed: f64) {
-        self.stage.clock().set_speed(Instant::now(), speed);
-    }
-
-    /// Looks at the world as of now.
-    pub fn with_world<T>(&self, look: impl FnOnce(&mut World) -> T) -> T {
-        look(&mut self.stage.world())
-    }
-}
-
-/// Serves a world on `127.0.0.1:port` (0 for any free port), its clock starting now at the world's own time.
-pub async fn serve(world: World, speed: f64, port: u16) -> Result<Served, ServeError> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|source| ServeError::Bind { port, source })?;
-    let address = listener.local_addr().map_err(|source| ServeError::Bind { port, source })?;
-    let run = format!("{} seed={} run={}", world.scenario().name, world.seed(), world.origin().as_millisecond());
-    let stage = Stage {
-        clock: Arc::new(Mutex::new(SimClock::new(Instant::now(), world.now(), speed))),
-        world: Arc::new(Mutex::new(world)),
-        header: HeaderValue::from_str(&run).unwrap_or(HeaderValue::from_static("simulated")),
-    };
-    let (stop, stopped) = oneshot::channel::<()>();
-    let app = router(stage.clone());
-    tokio::spawn(async move {
-        let serving = axum::serve(listener, app).with_graceful_shutdown(async {
-            let _ = stopped.await;
-        });
-        if let Err(error) = serving.await {
-            tracing::warn!(%error, "the simulated manager stopped serving");
-        }
-    });
-    // Moves the world along between requests, so that no request has hours to catch up on.
-    let ticking = Arc::downgrade(&stage.world);
-    let clock = Arc::clone(&stage.clock);
-    tokio::spawn(async move {
-        let mut beat = tokio::time::interval(Duration::from_millis(200));
-        loop {
-            beat.tick().await;
-            let Some(world) = ticking.upgrade() else { break };
-            let now = clock.lock().unwrap_or_else(PoisonError::into_inner).at(Instant::now());
-            world.lock().unwrap_or_else(PoisonError::into_inner).advance_to(now);
-        }
-    });
-    Ok(Served { address, stage, _stop: stop })
-}
-
-fn router(stage: Stage) -> Router {
+pub(super) fn router(stage: Stage) -> Router {
     Router::new()
         .route("/register", post(register))
         .route("/param-done", post(param_done))
@@ -192,6 +72,12 @@ fn read(body: &Bytes) -> Result<Value, Refused> {
 /// The manager's no.
 struct Refused(u16, String);
 
+impl From<(u16, String)> for Refused {
+    fn from((status, words): (u16, String)) -> Self {
+        Self(status, words)
+    }
+}
+
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
         refuse(self.0, self.1)
@@ -208,43 +94,32 @@ async fn register(State(stage): State<Stage>, body: Bytes) -> Result<Response, R
     if label.is_empty() {
         return Ok(refuse(400, "label required"));
     }
-    let mut world = stage.world();
-    let now = world.now();
-    let fresh = format!("5eed0000-0000-4000-8000-{:012x}", now.as_millisecond());
-    let (uuid, runner_id) = world.manager_mut().register(label, body["min_rate"].as_f64().unwrap_or(0.0), fresh, now);
+    let min_rate = body["min_rate"].as_f64().unwrap_or(0.0);
+    let (uuid, runner_id) = stage.world().with_manager(|manager, _, now| {
+        let fresh = format!("5eed0000-0000-4000-8000-{:012x}", now.as_millisecond() + label.len() as i64);
+        manager.register(label, min_rate, fresh, now)
+    })?;
     Ok(answer(&json!({"uuid": uuid, "runner_id": runner_id})))
 }
 
 async fn param_done(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
     let body = read(&body)?;
-    let mut world = stage.world();
-    let now = world.now();
-    world.manager_mut().param_done(text_of(&body, "uuid"), now);
+    stage.world().with_manager(|manager, _, now| manager.param_done(text_of(&body, "uuid"), now))?;
     Ok(answer(&json!({"ok": true})))
 }
 
 async fn bench_done(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
     let body = read(&body)?;
-    let mut world = stage.world();
-    let now = world.now();
-    let done = world.manager_mut().bench_done(text_of(&body, "uuid"), body["rate"].as_f64().unwrap_or(0.0), now);
-    Ok(match done {
-        Ok((passed, destroy)) => {
-            destroy.into_iter().for_each(|destroy| world.destroy(destroy));
-            answer(&json!({"ok": true, "passed": passed}))
-        }
-        Err((status, words)) => refuse(status, words),
-    })
+    let rate = body["rate"].as_f64().unwrap_or(0.0);
+    let passed =
+        stage.world().with_manager(|manager, world, now| manager.bench_done(text_of(&body, "uuid"), rate, world, now))?;
+    Ok(answer(&json!({"ok": true, "passed": passed})))
 }
 
 async fn running(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
     let body = read(&body)?;
-    let mut world = stage.world();
-    let now = world.now();
-    Ok(match world.manager_mut().running(text_of(&body, "uuid"), now) {
-        Ok(()) => answer(&json!({"ok": true})),
-        Err((status, words)) => refuse(status, words),
-    })
+    stage.world().with_manager(|manager, _, now| manager.running(text_of(&body, "uuid"), now))?;
+    Ok(answer(&json!({"ok": true})))
 }
 
 #[derive(Deserialize)]
@@ -293,7 +168,7 @@ async fn status(State(stage): State<Stage>) -> Response {
 
 async fn dashboard(State(stage): State<Stage>) -> Response {
     let world = stage.world();
-    answer(&world.manager().dashboard(world.now()))
+    answer(&world.manager().dashboard(world.manager_now()))
 }
 
 #[derive(Deserialize)]
@@ -315,7 +190,8 @@ async fn no_uuid() -> Response {
 
 async fn instance_logs(State(stage): State<Stage>, Path(uuid): Path<String>, Query(query): Query<LogQuery>) -> Response {
     let source = query.source.as_deref().filter(|source| !source.is_empty());
-    answer(&stage.world().manager_mut().instance_logs(&uuid, query.tail(), source))
+    let lines = stage.world().with_manager(|manager, _, _| manager.instance_logs(&uuid, query.tail(), source));
+    answer(&lines)
 }
 
 async fn manager_logs(State(stage): State<Stage>, Query(query): Query<LogQuery>) -> Response {
@@ -328,9 +204,7 @@ async fn log_push(State(stage): State<Stage>, headers: HeaderMap, body: Bytes) -
     if uuid.is_empty() {
         return refuse(400, "X-Instance-UUID required");
     }
-    let mut world = stage.world();
-    let now = world.now();
-    world.manager_mut().log_push(&uuid, &named("x-log-source"), &body, now);
+    stage.world().with_manager(|manager, _, now| manager.log_push(&uuid, &named("x-log-source"), &body, now));
     StatusCode::NO_CONTENT.into_response()
 }
 
@@ -343,47 +217,77 @@ async fn add_bad_host(State(stage): State<Stage>, body: Bytes) -> Result<Respons
     let Some(machine_id) = body["machine_id"].as_str().filter(|id| !id.is_empty()) else {
         return Ok(refuse(400, "bad request: machine_id must be a string"));
     };
-    let mut world = stage.world();
-    let now = world.now();
-    world.manager_mut().add_bad_host(machine_id, text_of(&body, "reason"), now);
+    stage.world().with_manager(|manager, _, now| manager.add_bad_host(machine_id, text_of(&body, "reason"), now));
     Ok(answer(&json!({"ok": true})))
 }
 
 async fn remove_bad_host(State(stage): State<Stage>, Path(machine_id): Path<String>) -> Response {
-    let mut world = stage.world();
-    let now = world.now();
-    if world.manager_mut().remove_bad_host(&machine_id, now) { answer(&json!({"ok": true})) } else { refuse(404, "not found") }
+    let removed = stage.world().with_manager(|manager, _, now| manager.remove_bad_host(&machine_id, now));
+    if removed { answer(&json!({"ok": true})) } else { refuse(404, "not found") }
 }
 
 async fn kill(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
     let body = read(&body)?;
     let vast_id = body["vast_id"].as_u64().unwrap_or(0);
-    let mut world = stage.world();
-    let (now, exists) = (world.now(), world.is_rented(vast_id));
-    let destroy = world.manager_mut().kill(vast_id, text_of(&body, "uuid"), exists, now);
-    destroy.into_iter().for_each(|destroy| world.destroy(destroy));
+    stage.world().with_manager(|manager, world, now| manager.kill(vast_id, text_of(&body, "uuid"), world, now));
     Ok(answer(&json!({"ok": true})))
 }
 
-/// This part of the simulator has no market yet: it offers nothing, and says so in the words that vast.ai's absence has.
-async fn offers() -> Response {
-    answer(&wire::Offers { total: Some(0), filtered: Some(0), ..wire::Offers::default() })
+/// What the real one asks vast.ai for where no filter is given.
+const OFFERS_FILTER: &str = "disk_space>=250 dph<=0.9 gpu_ram>12.5 cpu_ram>=240 cpu_cores>25 inet_down>100 cuda_vers>=13.0";
+
+#[derive(Deserialize)]
+struct OffersQuery {
+    filter: Option<String>,
+}
+
+/// The market through vast.ai's client, each offer with what the manager knows of its machine.
+async fn offers(State(stage): State<Stage>, Query(query): Query<OffersQuery>) -> Response {
+    let filter = query.filter.filter(|text| !text.trim().is_empty());
+    let world = stage.world();
+    let all = world.offers();
+    let total = all.len();
+    let kept = match market::by_text(all, filter.as_deref().unwrap_or(OFFERS_FILTER)) {
+        Ok(kept) => kept,
+        Err(why) => return refuse(500, format!("vastai search offers: exit status 1: {why}")),
+    };
+    let offers: Vec<Value> = kept
+        .into_iter()
+        .map(|mut offer| {
+            let machine = offer["machine_id"].as_u64().unwrap_or(0);
+            if let Some(rate) = world.manager().best_rate(machine) {
+                offer["known_perf"] = json!(rate);
+            }
+            let banned = world.manager().bad_host(machine);
+            offer["is_bad_host"] = json!(banned.is_some());
+            if let Some(reason) = banned {
+                offer["bad_reason"] = json!(reason);
+            }
+            offer
+        })
+        .collect();
+    let body = json!({ "filtered": offers.len(), "offers": offers, "total": total }).to_string();
+    match wire::decode::<wire::Offers>(body.as_bytes()) {
+        Ok(offers) => answer(&offers),
+        Err(error) => refuse(500, error.to_string()),
+    }
 }
 
 async fn deploy(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
     let body = read(&body)?;
     let mut world = stage.world();
-    let machine = body["machine_id"].as_u64().unwrap_or(0).to_string();
-    if world.manager().bad_hosts().iter().any(|entry| entry.machine_id.as_deref() == Some(machine.as_str())) {
+    let machine = body["machine_id"].as_u64().unwrap_or(0);
+    if world.manager().bad_host(machine).is_some() {
         return Ok(refuse(409, format!("machine {machine} is on the bad host list")));
     }
-    Ok(match world.deploy(body["min_rate"].as_f64().unwrap_or(0.0)) {
-        Some(vast_id) => answer(&json!({
-            "ok": true,
-            "instance_id": vast_id,
-            "message": format!("Started. {{'success': True, 'new_contract': {vast_id}, 'instance_api_key': 'x'}}"),
-        })),
-        None => refuse(500, "no offer"),
+    let (offer, disk) = (body["offer_id"].as_u64().unwrap_or(0), body["disk"].as_f64().unwrap_or(250.0));
+    let rented = world.deploy(offer, body["min_rate"].as_f64().unwrap_or(0.0), disk);
+    Ok(match rented {
+        Ok((vast_id, message)) => {
+            world.with_manager(|manager, _, now| manager.say_deploy(offer, &message, now));
+            answer(&json!({"ok": true, "instance_id": vast_id, "message": message}))
+        }
+        Err(why) => refuse(500, why),
     })
 }
 
@@ -391,13 +295,17 @@ async fn host_perf(State(stage): State<Stage>) -> Response {
     answer(&stage.world().manager().host_perf())
 }
 
-/// Nothing can be reached by SSH in this part of the simulator.
+/// The prover's status, fetched over SSH from the manager: curl's exit code is all that is told of a failure.
 async fn cuzk_status(State(stage): State<Stage>, Path(uuid): Path<String>) -> Response {
     let world = stage.world();
-    let dashboard = world.manager().dashboard(world.now());
+    let dashboard = world.manager().dashboard(world.manager_now());
     let row = dashboard.instances.iter().find(|row| row.uuid.as_deref() == Some(uuid.as_str()));
-    let mut response = match row.and_then(|row| row.ssh_cmd.as_deref()).filter(|ssh| !ssh.is_empty()) {
-        Some(_) => refuse(502, "ssh exec failed: exit status 255"),
+    let reachable = row.filter(|row| row.ssh_cmd.as_deref().is_some_and(|ssh| !ssh.is_empty()));
+    let status = reachable.and_then(|row| row.vast_id).and_then(|vast_id| world.prover_status(vast_id));
+    let mut response = match status {
+        Some(ProverStatus::Answer(status)) => answer(&status),
+        Some(ProverStatus::Failed(code)) => refuse(502, format!("ssh exec failed: exit status {code}")),
+        Some(ProverStatus::NoSsh) => refuse(502, "ssh exec failed: exit status 255"),
         None => refuse(404, "no SSH info for this instance"),
     };
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));

@@ -1,0 +1,359 @@
+//! Drills without a person: scenarios in virtual time, watched as a real fleet is, and then compared with the truth.
+//!
+//! The watch sees the world through its channels only. Truth is read here, after the fact, for the comparison.
+
+use std::collections::BTreeMap;
+
+use dwell_fleet::{FlagKind, Timestamp, seconds_between};
+use dwell_simulator::{Scenario, Truth};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::dto::InstanceRow;
+use crate::virtual_time::{Change, VirtualFleet};
+use crate::watch::Pace;
+
+/// Version of the output's form; a change that breaks readers raises it.
+pub const OUTPUT_VERSION: u32 = 1;
+
+/// One run of a scenario with one seed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DrillRun {
+    /// Version of this form.
+    pub version: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// Simulated time, seconds.
+    pub simulated_s: f64,
+    /// Time between two looks, seconds.
+    pub look_every_s: f64,
+    /// Every rental there was in that time, oldest first.
+    pub instances: Vec<DrillInstance>,
+    /// Sums.
+    pub totals: DrillTotals,
+}
+
+/// A rental in a run: what was true of it, and what was said.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DrillInstance {
+    /// Its id as the watch named it last; `null` where it never saw it.
+    pub id: Option<String>,
+    /// vast.ai's number.
+    pub vast_id: u64,
+    /// Ids of the faults that struck it.
+    pub truth: Vec<String>,
+    /// When the first of them did, seconds after the first screen (negative: before).
+    pub fault_at_s: Option<f64>,
+    /// First flag that asks for a person, seconds after the first screen.
+    pub flagged_at_s: Option<f64>,
+    /// What is said of it at the end: the kind of its flag, else `healthy`; `unseen` where it was never seen.
+    pub verdict: String,
+    /// What the scenario says that a perfect diagnosis would say while the fault can be seen.
+    pub expected: Option<Expected>,
+    /// Every verdict, in order.
+    pub verdicts: Vec<Said>,
+    /// Ranked causes at the end. Empty as long as nothing ranks them.
+    pub causes: Vec<RankedCause>,
+    /// What would tell more, most telling first.
+    pub next_checks: Vec<String>,
+    /// Checks that were made.
+    pub checks_asked: Vec<String>,
+    /// Seconds for which it was rented within the run.
+    pub rented_s: f64,
+    /// What it cost within the run, dollars.
+    pub dollars: f64,
+}
+
+/// What a perfect diagnosis would say.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Expected {
+    /// The verdict.
+    pub verdict: String,
+    /// Causes that cannot be told apart from there.
+    pub causes: Vec<String>,
+}
+
+/// A verdict at a time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Said {
+    /// Seconds after the first screen.
+    pub at_s: f64,
+    /// The verdict.
+    pub verdict: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A cause in the ranking.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RankedCause {
+    /// Id in the catalogue.
+    pub id: String,
+    /// Posterior probability.
+    pub probability: f64,
+    /// `confirmed`, `likely`, `possible`, `unlikely` or `excluded`.
+    pub standing: String,
+}
+
+/// Sums over a run or a batch.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct DrillTotals {
+    /// Runs.
+    pub runs: usize,
+    /// Rentals.
+    pub instances: usize,
+    /// Of those: struck by a fault.
+    pub struck: usize,
+    /// Of the struck: expected to be anything but healthy.
+    pub to_be_noticed: usize,
+    /// Of those: flagged after the fault.
+    pub noticed: usize,
+    /// Median time from fault to flag of those noticed, seconds.
+    pub median_delay_s: Option<f64>,
+    /// Rentals of which the expected verdict was said, of `verdicts_expected`: for `healthy`, that nothing else that asks
+    /// for a person was said from the fault on; else that it was said at some time from the fault on.
+    pub verdicts_right: usize,
+    /// Rentals for which the scenario says what to expect.
+    pub verdicts_expected: usize,
+    /// Flags asking for a person on rentals that no fault ever struck and that the scenario does not expect, by kind.
+    pub false_alarms: BTreeMap<String, usize>,
+    /// Hours of rentals that no fault ever struck.
+    pub healthy_instance_h: f64,
+    /// False alarms in 1,000 of those hours.
+    pub false_alarms_per_1000_h: Option<f64>,
+    /// Simulated hours, all rentals together.
+    pub instance_h: f64,
+    #[serde(skip)]
+    delays: Vec<f64>,
+}
+
+/// Many runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DrillBatch {
+    /// Version of this form.
+    pub version: u32,
+    /// The runs, by scenario as given and then by seed.
+    pub runs: Vec<DrillRun>,
+    /// Sums over all.
+    pub totals: DrillTotals,
+}
+
+fn needs_a_person(verdict: &str) -> bool {
+    FlagKind::parse(verdict).is_some_and(FlagKind::needs_a_person)
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+/// What was said of one id.
+#[derive(Default)]
+struct Record {
+    said: Vec<Said>,
+    flagged_at_s: Option<f64>,
+}
+
+/// Runs a scenario with a seed to its end.
+pub fn run(scenario: &Scenario, seed: u64) -> DrillRun {
+    let look_every_s = scenario.look_every.unwrap_or(Pace::default().dashboard_s).max(1.0);
+    let pace = Pace { dashboard_s: look_every_s, manager_log_s: (look_every_s * 3.0).max(30.0), ..Pace::default() };
+    let mut fleet = VirtualFleet::new(scenario.clone(), Some(seed), pace);
+    let begin = fleet.world().now();
+    let dollars_before: BTreeMap<u64, f64> =
+        fleet.world().truth().into_iter().map(|truth| (truth.vast_id, truth.dollars)).collect();
+    let mut records: BTreeMap<String, Record> = BTreeMap::new();
+    fleet.run(scenario.duration, |change| {
+        let Change::Flag { id, kind, reason, at } = change else { return };
+        let at_s = rounded(seconds_between(begin, *at));
+        let record = records.entry(id.clone()).or_default();
+        let verdict = kind.clone().unwrap_or_else(|| "healthy".to_owned());
+        if needs_a_person(&verdict) {
+            record.flagged_at_s.get_or_insert(at_s);
+        }
+        record.said.push(Said { at_s, verdict, reason: reason.clone() });
+    });
+    let end = fleet.world().now();
+    let rows = fleet.view().instances;
+    let expectations = expectations(scenario, &fleet);
+    let instances: Vec<DrillInstance> = fleet
+        .world()
+        .truth()
+        .into_iter()
+        .filter(|truth| truth.gone_at.is_none_or(|at| at > begin))
+        .map(|truth| {
+            let expected = expectations.get(&truth.vast_id).cloned();
+            let before = dollars_before.get(&truth.vast_id).copied().unwrap_or(0.0);
+            instance(truth, &rows, &records, expected, before, begin, end)
+        })
+        .collect();
+    let totals = sum(&instances);
+    DrillRun {
+        version: OUTPUT_VERSION,
+        scenario: scenario.name.clone(),
+        seed,
+        simulated_s: rounded(scenario.duration),
+        look_every_s,
+        instances,
+        totals,
+    }
+}
+
+/// The scenario's expectations by vast.ai's number; where two fit, the later one counts.
+fn expectations(scenario: &Scenario, fleet: &VirtualFleet) -> BTreeMap<u64, Expected> {
+    let mut expectations = BTreeMap::new();
+    for diagnosis in &scenario.diagnoses {
+        let expected = Expected { verdict: diagnosis.verdict().to_owned(), causes: diagnosis.causes.clone() };
+        for vast_id in fleet.world().selected(diagnosis.target()) {
+            expectations.insert(vast_id, expected.clone());
+        }
+    }
+    expectations
+}
+
+fn instance(
+    truth: Truth,
+    rows: &[InstanceRow],
+    records: &BTreeMap<String, Record>,
+    expected: Option<Expected>,
+    dollars_before: f64,
+    begin: Timestamp,
+    end: Timestamp,
+) -> DrillInstance {
+    // A rental has one id before it registers and another after; what was said under either is said of it.
+    let by_uuid = |row: &&InstanceRow| truth.uuid.is_some() && row.uuid == truth.uuid;
+    let row = rows.iter().find(by_uuid).or_else(|| rows.iter().find(|row| row.vast_id == Some(truth.vast_id)));
+    let ids = [Some(format!("vast-{}", truth.vast_id)), truth.uuid.clone(), row.map(|row| row.id.clone())];
+    let mut told: Vec<&Record> = Vec::new();
+    let mut seen = Vec::new();
+    for id in ids.into_iter().flatten() {
+        if !seen.contains(&id) {
+            told.extend(records.get(&id));
+            seen.push(id);
+        }
+    }
+    let mut verdicts: Vec<Said> = told.iter().flat_map(|record| record.said.iter().cloned()).collect();
+    verdicts.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+    let flag = row.and_then(|row| row.flag.as_ref());
+    let verdict = match (row, flag) {
+        (None, _) => verdicts.last().map_or("unseen", |said| said.verdict.as_str()),
+        (Some(_), Some(flag)) => flag.kind.as_str(),
+        (Some(row), None) if row.state == "killed" => "gone",
+        (Some(_), None) => "healthy",
+    };
+    let from = truth.rented_at.max(begin);
+    let until = truth.gone_at.unwrap_or(end).min(end);
+    DrillInstance {
+        id: row.map(|row| row.id.clone()),
+        vast_id: truth.vast_id,
+        fault_at_s: truth.fault_at.map(|at| rounded(seconds_between(begin, at))),
+        truth: truth.causes,
+        flagged_at_s: told.iter().filter_map(|record| record.flagged_at_s).reduce(f64::min),
+        verdict: verdict.to_owned(),
+        expected,
+        verdicts,
+        causes: Vec::new(),
+        next_checks: flag.map(|flag| flag.would_show.clone()).unwrap_or_default(),
+        checks_asked: Vec::new(),
+        rented_s: rounded(seconds_between(from, until).max(0.0)),
+        dollars: rounded(truth.dollars - dollars_before),
+    }
+}
+
+impl DrillInstance {
+    fn said_right(&self, expected: &Expected) -> bool {
+        let from = self.fault_at_s.unwrap_or(f64::MIN);
+        let mut after = self.verdicts.iter().filter(|said| said.at_s >= from);
+        if expected.verdict == "healthy" {
+            return after.all(|said| !needs_a_person(&said.verdict));
+        }
+        after.any(|said| said.verdict == expected.verdict) || self.verdict == expected.verdict
+    }
+}
+
+fn sum(instances: &[DrillInstance]) -> DrillTotals {
+    let mut totals = DrillTotals { runs: 1, instances: instances.len(), ..DrillTotals::default() };
+    for it in instances {
+        let hours = it.rented_s / 3600.0;
+        totals.instance_h += hours;
+        if let Some(expected) = &it.expected {
+            totals.verdicts_expected += 1;
+            totals.verdicts_right += usize::from(it.said_right(expected));
+        }
+        let Some(fault_at_s) = it.fault_at_s else {
+            totals.healthy_instance_h += hours;
+            // Where nothing can be seen, saying so is right, whatever is true.
+            let wanted = it.expected.as_ref().map(|expected| expected.verdict.as_str());
+            let alarms = it.verdicts.iter().filter(|said| needs_a_person(&said.verdict));
+            for said in alarms.filter(|said| wanted != Some(said.verdict.as_str())) {
+                *totals.false_alarms.entry(said.verdict.clone()).or_default() += 1;
+            }
+            continue;
+        };
+        totals.struck += 1;
+        if it.expected.as_ref().is_some_and(|expected| expected.verdict != "healthy") {
+            totals.to_be_noticed += 1;
+            // What was flagged before the fault is not noticed by it.
+            let noticed = it.verdicts.iter().find(|said| needs_a_person(&said.verdict) && said.at_s >= fault_at_s);
+            if let Some(said) = noticed {
+                totals.noticed += 1;
+                totals.delays.push(said.at_s - fault_at_s.max(0.0));
+            }
+        }
+    }
+    finish(totals)
+}
+
+/// Works out what follows from the sums.
+fn finish(mut totals: DrillTotals) -> DrillTotals {
+    totals.delays.sort_by(f64::total_cmp);
+    totals.median_delay_s = totals.delays.get(totals.delays.len() / 2).copied().map(rounded);
+    totals.instance_h = rounded(totals.instance_h);
+    totals.healthy_instance_h = rounded(totals.healthy_instance_h);
+    let alarms: usize = totals.false_alarms.values().sum();
+    let hours = totals.healthy_instance_h;
+    totals.false_alarms_per_1000_h = (hours > 0.0).then(|| rounded(alarms as f64 * 1000.0 / hours));
+    totals
+}
+
+/// Runs every scenario with every seed on `jobs` threads (0: as many as there are processors). `tell` is called after each
+/// run, from any thread. The result is the same whatever `jobs` is.
+pub fn batch(
+    scenarios: &[Scenario],
+    seeds: std::ops::Range<u64>,
+    jobs: usize,
+    tell: impl Fn() + Sync,
+) -> Result<DrillBatch, rayon::ThreadPoolBuildError> {
+    let pairs: Vec<(&Scenario, u64)> =
+        scenarios.iter().flat_map(|scenario| seeds.clone().map(move |seed| (scenario, seed))).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+    let runs: Vec<DrillRun> = pool.install(|| {
+        pairs
+            .into_par_iter()
+            .map(|(scenario, seed)| {
+                let run = run(scenario, seed);
+                tell();
+                run
+            })
+            .collect()
+    });
+    let mut totals = DrillTotals::default();
+    for run in &runs {
+        let one = &run.totals;
+        totals.runs += one.runs;
+        totals.instances += one.instances;
+        totals.struck += one.struck;
+        totals.to_be_noticed += one.to_be_noticed;
+        totals.noticed += one.noticed;
+        totals.verdicts_right += one.verdicts_right;
+        totals.verdicts_expected += one.verdicts_expected;
+        totals.healthy_instance_h += one.healthy_instance_h;
+        totals.instance_h += one.instance_h;
+        totals.delays.extend(&one.delays);
+        for (kind, count) in &one.false_alarms {
+            *totals.false_alarms.entry(kind.clone()).or_default() += count;
+        }
+    }
+    Ok(DrillBatch { version: OUTPUT_VERSION, runs, totals: finish(totals) })
+}

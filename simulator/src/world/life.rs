@@ -1,0 +1,879 @@
+//! The life of an instance: what its host, its entrypoint, its prover and its benchmark do next.
+
+use std::sync::Arc;
+
+use super::ship::{Heard, Post};
+use super::{Container, Source, Stuck, Task, World};
+use crate::conditions::{Card, Driver, Gateway, Line, Naming};
+use crate::dice::wobble;
+use crate::world::instance::{Daemon, Exit};
+
+/// Proof parameters, GiB.
+pub(super) const PARAMETERS_GIB: f64 = 100.0;
+/// Proofs in a benchmark.
+const BENCHMARK_PROOFS: u32 = 12;
+/// A report that was not heard is tried again after this, seconds.
+const REPORT_RETRY_S: f64 = 30.0;
+/// A step that failed is tried again after this, seconds.
+const RETRY_S: f64 = 60.0;
+/// What one proof needs of the prover's memory budget: parameters 44, circuit 26, working set 14 GiB.
+const BUDGET_LEAST_GIB: f64 = 84.0;
+/// What the prover uses where its budget allows it, GiB.
+const BUDGET_WANTED_GIB: f64 = 165.0;
+/// Card memory that a proof needs, MiB.
+pub(super) const CARD_MEMORY_MIB: f64 = 10_500.0;
+/// What the prover keeps for the system, GiB.
+const SYSTEM_GIB: f64 = 5.0;
+
+/// What a call to the card comes to.
+enum Call {
+    Returns,
+    Fails(&'static str),
+    NeverReturns(Stuck),
+}
+
+impl World {
+    /// The next step of an instance.
+    pub(super) fn step(&mut self, index: usize) {
+        match self.instances[index].task {
+            Task::Waiting => self.pick_up(index),
+            Task::Pulling | Task::Refused => self.pull(index),
+            Task::Registering => self.register(index),
+            Task::Fetching => self.fetch(index),
+            Task::ReportingParameters => self.report_parameters(index),
+            Task::WarmingUp { beat } => self.warm_up(index, beat),
+            Task::Preloading => self.preloaded(index),
+            Task::Connecting => self.connect(index),
+            Task::Benchmarking { proofs, failed } => self.benchmark_proof(index, proofs, failed),
+            Task::ReportingBenchmark { rate } => self.report_benchmark(index, rate),
+            Task::Starting => self.start_prover(index),
+            Task::ReportingRunning => self.report_running(index),
+            Task::Proving => self.prove(index),
+            Task::Over | Task::Stopped => {}
+        }
+    }
+
+    fn retry(&mut self, index: usize, stuck: Stuck) {
+        self.instances[index].stuck = Some(stuck);
+        self.next_in(index, RETRY_S);
+    }
+
+    // The host.
+
+    fn pick_up(&mut self, index: usize) {
+        if self.instances[index].conditions.host.offline {
+            return self.retry(index, Stuck::Download);
+        }
+        let instance = &mut self.instances[index];
+        let image = &self.scenario.images[instance.image];
+        instance.contract.actual = Some("loading");
+        instance.contract.cur_state = "loading";
+        let repository = image.reference.split(':').next().unwrap_or(&image.reference);
+        instance.contract.status_msg = Some(format!("Pulling from {repository}").into());
+        // A host that knows the tag does not ask what it means today.
+        if let Some(held) = self.machines[instance.machine].images.get(&image.reference) {
+            instance.image = *held;
+            instance.pulled_gb = self.scenario.images[*held].size_gb;
+        }
+        self.enter(index, Task::Pulling);
+        self.pull(index);
+    }
+
+    fn pull(&mut self, index: usize) {
+        const BEAT_S: f64 = 20.0;
+        let instance = &mut self.instances[index];
+        let host = &instance.conditions.host;
+        let image = &self.scenario.images[instance.image];
+        if host.offline {
+            return self.retry(index, Stuck::Download);
+        }
+        let refusal = host.pull_refusal.filter(|_| instance.pulled_gb < image.size_gb);
+        if let Some(words) = refusal {
+            instance.contract.status_msg = Some(words.into());
+            return self.retry(index, Stuck::Retrying);
+        }
+        let machine = &self.machines[instance.machine];
+        let left_s = (image.size_gb - instance.pulled_gb) * 8_000.0 / (machine.down_mbps * host.pull_share);
+        if left_s > 0.0 {
+            let beat_s = left_s.min(BEAT_S);
+            let passed_s = (self.now.as_millisecond() - instance.task_since.as_millisecond()) as f64 / 1000.0;
+            if passed_s >= BEAT_S {
+                let layer = (wobble(instance.vast_id, passed_s as u64 / 20) * f64::from(u32::MAX)) as u32;
+                let step = if host.pull_share < 0.3 { "Downloading" } else { "Pull complete" };
+                instance.contract.status_msg = Some(format!("{layer:08x}: {step}").into());
+            }
+            let arrived_gb = beat_s * machine.down_mbps * host.pull_share / 8_000.0;
+            instance.pulled_gb = if left_s <= BEAT_S { image.size_gb } else { instance.pulled_gb + arrived_gb };
+            instance.stuck = None;
+            return self.next_in(index, beat_s);
+        }
+        let requirement = (image.cuda > host.cuda_max).then(|| {
+            format!(
+                "OCI runtime create failed: nvidia-container-cli: requirement error: unsatisfied condition: cuda>={:.1}, please update your driver",
+                image.cuda
+            )
+        });
+        if let Some(words) = host.start_refusal.map(str::to_owned).or(requirement) {
+            instance.contract.status_msg = Some(words.into());
+            instance.contract.actual = Some("created");
+            instance.task = Task::Refused;
+            return self.retry(index, Stuck::Retrying);
+        }
+        let reference = image.reference.clone();
+        let held = instance.image;
+        self.machines[instance.machine].images.insert(reference, held);
+        self.start_container(index);
+    }
+
+    // The entrypoint.
+
+    pub(super) fn begin_entrypoint(&mut self, index: usize) {
+        const BOOT_S: f64 = 4.0;
+        let software = self.instances[index].conditions.software.clone();
+        let by_arguments = self.instances[index].contract.runtype == "args";
+        if !software.starts || by_arguments && self.instances[index].contract.onstart.is_none() {
+            return self.enter(index, Task::Over);
+        }
+        let death = software.tool_lacking.map(|tool| match tool {
+            "ssh" => ("/opt/entrypoint.sh: line 22: ssh: command not found", 127),
+            _ => ("/opt/entrypoint.sh: line 18: curl: command not found", 127),
+        });
+        if let Some((line, code)) = software.entrypoint_death.or(death) {
+            self.write(index, Source::Setup, line);
+            return self.end_script(index, code);
+        }
+        self.enter(index, Task::Registering);
+        self.next_in(index, BOOT_S);
+    }
+
+    fn end_script(&mut self, index: usize, code: i32) {
+        self.record_exit(index, "entrypoint.sh", code);
+        if let Some(container) = &mut self.instances[index].container {
+            container.script_exit = Some(code);
+        }
+        self.enter(index, Task::Over);
+    }
+
+    pub(super) fn record_exit(&mut self, index: usize, program: &'static str, code: i32) {
+        let at = self.now;
+        if let Some(container) = &mut self.instances[index].container {
+            container.exits.push(Exit { at, program, code });
+        }
+    }
+
+    /// A report was not heard: it is repeated, or given up.
+    fn unheard(&mut self, index: usize, what: &str) {
+        let line = format!("[entrypoint] {what}: no answer from the manager");
+        self.write(index, Source::Setup, &line);
+        if self.instances[index].conditions.software.gives_up_reports {
+            return self.end_script(index, 28);
+        }
+        self.instances[index].stuck = Some(Stuck::Report);
+        self.next_in(index, REPORT_RETRY_S);
+    }
+
+    fn register(&mut self, index: usize) {
+        let instance = &mut self.instances[index];
+        let label = match instance.conditions.software.naming {
+            Naming::ByNumber => instance.fixed.numbered.clone(),
+            Naming::Odd => format!("host-{:x}", instance.vast_id % 65_536),
+        };
+        let drawn = instance.dice.uuid();
+        let fresh = match &instance.uuid {
+            None => instance.preset_uuid.clone().unwrap_or(drawn),
+            Some(_) => drawn,
+        };
+        let min_rate = instance.conditions.software.min_rate.unwrap_or(instance.min_rate);
+        match self.post(index, Post::Register { label: &label, min_rate, fresh }) {
+            Heard::Uuid(uuid) => self.instances[index].uuid = Some(uuid),
+            Heard::No(404) | Heard::Ok => {}
+            Heard::No(_) | Heard::Nothing | Heard::Passed(_) => return self.unheard(index, "register"),
+        }
+        self.write(index, Source::Setup, "Registered with manager");
+        let now = self.now;
+        let image = self.instances[index].image;
+        let instance = &mut self.instances[index];
+        // The advertised bandwidth is reached in part only.
+        instance.fetch_share = instance.dice.between(0.55, 0.9);
+        if let Some(container) = &mut instance.container {
+            container.fetch_started_at = Some(now);
+        }
+        if self.scenario.images[image].has_parameters {
+            instance.parameters_gib = PARAMETERS_GIB;
+        }
+        self.enter(index, Task::Fetching);
+        self.fetch_on(index);
+    }
+
+    /// Seconds that the rest of the fetch takes at the present pace; `None` where nothing arrives.
+    fn fetch_pace(&self, index: usize) -> Option<f64> {
+        let instance = &self.instances[index];
+        let machine = &self.machines[instance.machine];
+        let share = match instance.conditions.lines.parameters {
+            Line::Good | Line::DropsReplies => 1.0,
+            Line::Slow(share) => share,
+            Line::Cut | Line::Swallows | Line::DropsLarge => return None,
+        };
+        let network_mb_s = machine.down_mbps / 8.0 * instance.fetch_share * share;
+        let disk_mb_s = machine.disk_mb_s * instance.conditions.host.disk_share;
+        let left_mb = (PARAMETERS_GIB - instance.parameters_gib) * 1_073.741_824;
+        Some(left_mb / network_mb_s.min(disk_mb_s))
+    }
+
+    fn fetch_on(&mut self, index: usize) {
+        self.instances[index].stuck = None;
+        match self.fetch_pace(index) {
+            Some(left_s) => self.next_in(index, left_s.clamp(0.001, 60.0)),
+            None => self.retry(index, Stuck::Download),
+        }
+    }
+
+    fn fetch(&mut self, index: usize) {
+        let instance = &mut self.instances[index];
+        let (lines, host, software) = (&instance.conditions.lines, &instance.conditions.host, &instance.conditions.software);
+        let early = software.reports_params_early && !instance.reported_early;
+        let trouble = if host.offline {
+            Some("")
+        } else if !lines.names {
+            Some("Params: lookup proofs.filecoin.io: Temporary failure in name resolution; retrying")
+        } else if host.clock_ahead_s > 86_400.0 {
+            Some("Params: x509: certificate has expired or is not yet valid; retrying")
+        } else if software.gateway == Gateway::ErrorPage {
+            Some("Params: 100 %; checksum mismatch in param file v28-stacked-proof-of-replication.params; fetching again")
+        } else if lines.parameters == Line::Cut {
+            Some("Params: dial tcp: connection refused; retrying")
+        } else {
+            None
+        };
+        if early {
+            instance.reported_early = true;
+            if matches!(self.post(index, Post::ParamDone), Heard::Nothing) {
+                self.instances[index].reported_early = false;
+            }
+        }
+        if let Some(line) = trouble {
+            if !line.is_empty() {
+                self.write(index, Source::Setup, line);
+            }
+            return self.retry(index, Stuck::Download);
+        }
+        // What has arrived in the step that ends now.
+        let was_going = self.instances[index].stuck.is_none();
+        if let Some(left_s) = self.fetch_pace(index).filter(|_| was_going) {
+            let step_s = left_s.min(60.0);
+            let left_gib = PARAMETERS_GIB - self.instances[index].parameters_gib;
+            let arrived = if left_s <= step_s { left_gib } else { left_gib * step_s / left_s };
+            self.instances[index].parameters_gib += arrived;
+        }
+        let disk_gb = self.disk_gb(index);
+        let instance = &mut self.instances[index];
+        if self.scenario.images[instance.image].size_gb * 2.0 + instance.parameters_gib * 1.073_741_824 > disk_gb {
+            let fits = (disk_gb - self.scenario.images[instance.image].size_gb * 2.0) / 1.073_741_824;
+            instance.parameters_gib = fits.max(0.0);
+            self.write(
+                index,
+                Source::Setup,
+                "Params: write /var/tmp/filecoin-proof-parameters: no space left on device; retrying",
+            );
+            return self.retry(index, Stuck::Download);
+        }
+        if instance.parameters_gib < PARAMETERS_GIB - 1e-9 {
+            if !instance.conditions.software.carriage_returns && self.fetch_pace(index).is_some() {
+                let line = format!("Params: {:.1} of 100.0 GiB", self.instances[index].parameters_gib);
+                self.write(index, Source::Setup, &line);
+            }
+            return self.fetch_on(index);
+        }
+        if self.instances[index].conditions.software.carriage_returns {
+            let bar: Vec<String> = (0..=100).map(|percent| format!("Params: {percent:>3} % [fetching]")).collect();
+            self.write(index, Source::Setup, &bar.join("\r"));
+        }
+        self.enter(index, Task::ReportingParameters);
+        self.report_parameters(index);
+    }
+
+    fn report_parameters(&mut self, index: usize) {
+        if !self.instances[index].reported_early {
+            match self.post(index, Post::ParamDone) {
+                Heard::Nothing | Heard::No(500) => return self.unheard(index, "param-done"),
+                _ => {}
+            }
+        }
+        self.write(index, Source::Setup, "Params: complete");
+        let software = &self.instances[index].conditions.software;
+        if !software.benchmark_starts {
+            return self.end_script(index, 0);
+        }
+        if software.skips_benchmark {
+            self.enter(index, Task::Starting);
+            return self.next_in(index, 20.0);
+        }
+        self.write(index, Source::Setup, "Starting benchmark");
+        self.enter(index, Task::WarmingUp { beat: 0 });
+        self.next_in(index, 5.0);
+    }
+
+    // The prover daemon.
+
+    /// Starts a prover daemon that writes to `log`. `Err` with its exit code where it does not stay.
+    fn start_daemon(&mut self, index: usize, log: Source) -> Result<(), i32> {
+        let software = self.instances[index].conditions.software.clone();
+        let gpu = self.instances[index].conditions.gpu.clone();
+        let adx = self.instances[index].conditions.host.adx;
+        let ended = |world: &mut Self, lines: &[&str], code: i32| {
+            lines.iter().for_each(|line| world.write(index, log, line));
+            world.record_exit(index, "cuzk-daemon", code);
+            Err(code)
+        };
+        if let Some(library) = software.library_lacking {
+            let line = format!(
+                "cuzk-daemon: error while loading shared libraries: {library}: cannot open shared object file: No such file or directory"
+            );
+            return ended(self, &[&line], 127);
+        }
+        if let Some(code) = software.dies_before_main {
+            // It dies before it can write; the shell tells only of an abort.
+            return ended(self, if code == 134 { &["cuzk: starting", "thread 'main' panicked at 'init'"] } else { &[] }, code);
+        }
+        if !adx {
+            return ended(self, &["SIGILL: illegal instruction"], 132);
+        }
+        if !software.config_valid {
+            return ended(self, &["Error: failed to load config: invalid listen address: \"unix/run/cuzk.sock\""], 1);
+        }
+        let driver = match gpu.driver {
+            Driver::Fits => None,
+            Driver::TooOld => Some("CUDA driver version is insufficient for CUDA runtime version"),
+            Driver::LibraryMismatch => Some("Failed to initialize NVML: Driver/library version mismatch"),
+            Driver::DevicesLost => Some("Failed to initialize NVML: Unknown Error"),
+            Driver::FabricNotReady => Some("CUDA error 802: system not yet initialized"),
+            Driver::Held => Some("all CUDA-capable devices are busy or unavailable"),
+        };
+        self.write(index, log, "INFO cuzk: daemon starting, listening on unix:/run/cuzk.sock");
+        if let Some(words) = driver {
+            let line = format!("ERROR cuzk: {words}");
+            return ended(self, &[&line], 1);
+        }
+        let now = self.now;
+        if let Some(container) = &mut self.instances[index].container {
+            let pid = container.pid();
+            container.daemon =
+                Some(Daemon { pid, started_at: now, completed: 0, failed: 0, leaked_mib: 0.0, proof_began: None, wedged: false });
+        }
+        Ok(())
+    }
+
+    /// What the first proof or any later one comes to when it calls the card.
+    fn call(&self, index: usize) -> Call {
+        let instance = &self.instances[index];
+        let conditions = &instance.conditions;
+        let Some(daemon) = instance.container.as_ref().and_then(|container| container.daemon.as_ref()) else {
+            return Call::NeverReturns(Stuck::NoDaemon);
+        };
+        if conditions.gpu.card != Card::Works {
+            return Call::NeverReturns(Stuck::Driver);
+        }
+        if conditions.gpu.driver == Driver::DevicesLost {
+            return Call::Fails("no CUDA-capable device is detected");
+        }
+        if conditions.software.kernels_missing {
+            return Call::Fails("no kernel image is available for execution on the device (209)");
+        }
+        if conditions.software.params_elsewhere || instance.parameters_gib < PARAMETERS_GIB - 1e-9 {
+            return Call::Fails("SRS param file not found for porep-32g");
+        }
+        if self.budget_gib(index) < BUDGET_LEAST_GIB {
+            return Call::NeverReturns(Stuck::Budget);
+        }
+        let card_mib = self.machines[instance.machine].card.memory_mib as f64;
+        if conditions.gpu.memory_taken_mib + daemon.leaked_mib + CARD_MEMORY_MIB > card_mib {
+            return Call::Fails("out of memory");
+        }
+        if conditions.gpu.faults_every.is_some_and(|every| (daemon.completed + daemon.failed + 1) % u64::from(every) == 0) {
+            return Call::Fails("an illegal memory access was encountered");
+        }
+        Call::Returns
+    }
+
+    /// The prover's memory budget, GiB: set by hand, or from the memory of the whole host, whatever the container may use.
+    fn budget_gib(&self, index: usize) -> f64 {
+        let instance = &self.instances[index];
+        let host_gib = self.machines[instance.machine].ram_mib / 1024.0;
+        instance.conditions.software.budget_gib.unwrap_or(host_gib - SYSTEM_GIB)
+    }
+
+    /// Memory that the container may use, GiB.
+    pub(super) fn memory_limit_gib(&self, index: usize) -> f64 {
+        let instance = &self.instances[index];
+        self.machines[instance.machine].ram_mib / 1024.0 * instance.conditions.host.memory_share
+    }
+
+    pub(super) fn memory_wanted_gib(&self, index: usize) -> f64 {
+        self.budget_gib(index).min(BUDGET_WANTED_GIB)
+    }
+
+    /// The daemon has grown to its budget: the kernel ends it if that is more than the container may use.
+    fn grows_too_large(&mut self, index: usize) -> bool {
+        let (wanted, limit) = (self.memory_wanted_gib(index), self.memory_limit_gib(index));
+        if wanted <= limit {
+            return false;
+        }
+        let now = self.now;
+        let line = format!(
+            "Memory cgroup out of memory: Killed process 311 (cuzk-daemon) total-vm:{:.0}kB, anon-rss:{:.0}kB",
+            wanted * 1_048_576.0,
+            limit * 1_048_576.0
+        );
+        self.instances[index].kernel.push((now, line));
+        if let Some(container) = &mut self.instances[index].container {
+            container.oom_kills += 1;
+        }
+        self.end_daemon(index, 137);
+        true
+    }
+
+    /// Seconds that a proof takes now.
+    fn proof_s(&mut self, index: usize) -> f64 {
+        let gib = self.memory_limit_gib(index);
+        let now = self.now;
+        let instance = &mut self.instances[index];
+        let machine = &self.machines[instance.machine];
+        let jitter = if instance.exact_proof_s.is_some() { 1.0 } else { instance.dice.between(0.95, 1.05) };
+        let base = instance.exact_proof_s.unwrap_or_else(|| machine.proof_s(gib));
+        let (host, gpu, software) = (&instance.conditions.host, &instance.conditions.gpu, &instance.conditions.software);
+        // A share of each proof is the card's, one the processors', one the bus's.
+        let card = 0.45 / gpu.clock_share.max(0.05);
+        let processors = 0.30 * (0.35 / host.cpu_share.clamp(0.02, 1.0)).max(1.0);
+        let bus_share = if host.pins_memory { gpu.bus_share } else { gpu.bus_share * 0.15 };
+        let bus = 0.25 / bus_share.max(0.05);
+        let cards = gpu.cards_working.map_or(1.0, |working| machine.cards as f64 / (working.max(1)) as f64);
+        let daemon_since =
+            instance.container.as_ref().and_then(|container| container.daemon.as_ref()).map(|daemon| daemon.started_at);
+        let age_h = daemon_since.map_or(0.0, |since| (now.as_millisecond() - since.as_millisecond()) as f64 / 3_600_000.0);
+        let aging = 1.0 + software.aging_per_h * age_h;
+        base * jitter * software.proof_factor * (card + processors + bus) * cards.max(1.0) * aging
+    }
+
+    fn begin_proof(&mut self, index: usize) {
+        let now = self.now;
+        if let Some(daemon) = self.daemon(index) {
+            daemon.proof_began = Some(now);
+        }
+        let seconds = self.proof_s(index);
+        self.next_in(index, seconds);
+    }
+
+    fn daemon(&mut self, index: usize) -> Option<&mut Daemon> {
+        self.instances[index].container.as_mut().and_then(|container| container.daemon.as_mut())
+    }
+
+    /// Warm-up of 5-7 min in beats of about 20 s: the daemon starts, extracts the circuit, proves once.
+    fn warm_up(&mut self, index: usize, beat: u32) {
+        if beat == 0
+            && let Err(code) = self.start_daemon(index, Source::BenchDaemon)
+        {
+            return self.no_daemon(index, code);
+        }
+        let vast_id = self.instances[index].vast_id;
+        let beats = 15 + (wobble(vast_id, 1) * 6.0) as u32;
+        let software = &self.instances[index].conditions.software;
+        if beat == 2 && software.translation_s + software.extraction_s > 0.0 {
+            let (translation_s, extraction_s) = (software.translation_s, software.extraction_s);
+            if extraction_s > 0.0 {
+                self.write(index, Source::BenchDaemon, "INFO cuzk: extracting circuit (PCE), processors only");
+            }
+            self.instances[index].task = Task::WarmingUp { beat: 3 };
+            return self.next_in(index, translation_s + extraction_s + 20.0);
+        }
+        if beat < beats {
+            let line = format!("INFO cuzk: warm-up {:.0} %", f64::from(beat) / f64::from(beats) * 100.0);
+            self.write(index, Source::BenchDaemon, &line);
+            self.instances[index].task = Task::WarmingUp { beat: beat + 1 };
+            return self.next_in(index, 20.0);
+        }
+        match self.call(index) {
+            Call::Returns => {}
+            Call::Fails(words) => {
+                self.fail_proof(index, words, Source::BenchDaemon);
+                let line = format!("warm-up failed: rpc error: {words}; retrying");
+                self.write(index, Source::BenchOut, &line);
+                return self.retry(index, Stuck::Retrying);
+            }
+            Call::NeverReturns(stuck) => {
+                if stuck == Stuck::Budget && self.instances[index].stuck.is_none() {
+                    let line = format!(
+                        "WARN cuzk: acquire of {BUDGET_LEAST_GIB:.0} GiB exceeds total budget {:.0} GiB, waiting",
+                        self.budget_gib(index)
+                    );
+                    self.write(index, Source::BenchDaemon, &line);
+                }
+                return self.retry(index, stuck);
+            }
+        }
+        self.restart_for_benchmark(index);
+    }
+
+    fn fail_proof(&mut self, index: usize, words: &str, log: Source) {
+        let now = self.now;
+        if words.contains("illegal") {
+            let line = "NVRM: Xid (PCI:0000:01:00): 31, pid=311, name=cuzk-daemon, MMU Fault";
+            self.instances[index].kernel.push((now, line.to_owned()));
+        }
+        if let Some(daemon) = self.daemon(index) {
+            daemon.failed += 1;
+            daemon.proof_began = None;
+        }
+        let line = format!("ERROR cuzk: job failed: {words}");
+        self.write(index, log, &line);
+    }
+
+    fn restart_for_benchmark(&mut self, index: usize) {
+        self.write(index, Source::BenchDaemon, "INFO cuzk: restarting with warm caches, loading SRS");
+        let old = self.daemon(index).map(|daemon| daemon.pid);
+        if self.instances[index].conditions.software.port_taken {
+            if let Some(container) = &mut self.instances[index].container {
+                container.leftover_pid = old;
+            }
+            for line in [
+                "INFO cuzk: ready, serving on unix:/run/cuzk.sock",
+                "ERROR cuzk: gRPC server error: Address already in use (os error 98)",
+            ] {
+                self.write(index, Source::BenchDaemon, line);
+            }
+            return self.no_daemon(index, 1);
+        }
+        if let Err(code) = self.start_daemon(index, Source::BenchDaemon) {
+            return self.no_daemon(index, code);
+        }
+        self.enter(index, Task::Preloading);
+        let usual_s = self.instances[index].dice.between(60.0, 120.0);
+        let disk_share = self.instances[index].conditions.host.disk_share;
+        self.next_in(index, usual_s / disk_share.clamp(0.001, 1.0));
+    }
+
+    /// The daemon did not stay: it is started again, or the script waits for its socket.
+    fn no_daemon(&mut self, index: usize, code: i32) {
+        if let Some(container) = &mut self.instances[index].container {
+            container.daemon = None;
+        }
+        if self.instances[index].conditions.software.supervised {
+            let line = format!("[supervise] cuzk-daemon exited with {code}, restarting");
+            self.write(index, Source::Setup, &line);
+            self.enter(index, Task::WarmingUp { beat: 0 });
+            self.instances[index].stuck = Some(Stuck::NoDaemon);
+            return self.next_in(index, 15.0);
+        }
+        self.enter(index, Task::Connecting);
+        self.connect(index);
+    }
+
+    fn preloaded(&mut self, index: usize) {
+        if self.wedges(index, 0) {
+            return;
+        }
+        if self.grows_too_large(index) {
+            self.enter(index, Task::Connecting);
+            return self.connect(index);
+        }
+        if !self.instances[index].conditions.host.pins_memory {
+            self.write(index, Source::BenchDaemon, "WARN cuzk: cudaHostAlloc failed: out of memory; using pageable memory");
+        }
+        self.write(index, Source::BenchDaemon, "INFO cuzk: SRS loaded, pinned 44.1 GiB");
+        self.enter(index, Task::Connecting);
+        self.connect(index);
+    }
+
+    // The benchmark.
+
+    fn connect(&mut self, index: usize) {
+        let software = &self.instances[index].conditions.software;
+        if self.daemon_missing(index) {
+            self.write(index, Source::BenchOut, "waiting for the daemon at unix:/run/cuzk.sock");
+            return self.retry(index, Stuck::NoDaemon);
+        }
+        if !software.addresses_agree {
+            self.write(
+                index,
+                Source::BenchOut,
+                "failed to connect to daemon at http://127.0.0.1:9820: connection refused; retrying",
+            );
+            return self.retry(index, Stuck::Retrying);
+        }
+        if !software.benchmark_input {
+            self.write(
+                index,
+                Source::BenchOut,
+                "Error: failed to read /opt/bench/c1.json: No such file or directory (os error 2)",
+            );
+            return self.benchmark_over(index, 0.0);
+        }
+        self.write(index, Source::BenchOut, &format!("batch: {BENCHMARK_PROOFS} proofs, concurrency 1"));
+        let now = self.now;
+        if let Some(container) = &mut self.instances[index].container {
+            container.bench_started_at = Some(now);
+        }
+        self.enter(index, Task::Benchmarking { proofs: 0, failed: 0 });
+        self.begin_proof(index);
+    }
+
+    fn daemon_missing(&self, index: usize) -> bool {
+        self.instances[index].container.as_ref().is_none_or(|container| container.daemon.is_none())
+    }
+
+    /// Whether the prover or its client hangs from here on.
+    fn wedges(&mut self, index: usize, proofs: u32) -> bool {
+        let Some(wedge) = self.instances[index].conditions.software.wedge else { return false };
+        if proofs < wedge.after_proofs {
+            return false;
+        }
+        if let Some(daemon) = self.daemon(index) {
+            daemon.wedged = !wedge.client_only;
+        }
+        self.retry(index, Stuck::Call { spinning: wedge.spinning });
+        true
+    }
+
+    fn benchmark_proof(&mut self, index: usize, proofs: u32, failed: u32) {
+        if self.wedges(index, proofs) {
+            return;
+        }
+        let abort = match self.call(index) {
+            Call::Returns => None,
+            Call::NeverReturns(Stuck::NoDaemon) => Some("transport error: connection reset by peer"),
+            Call::NeverReturns(stuck) => return self.retry(index, stuck),
+            Call::Fails(words) => {
+                self.fail_proof(index, words, Source::BenchDaemon);
+                Some(words)
+            }
+        };
+        let software = &self.instances[index].conditions.software;
+        let abort =
+            abort.or(software.call_fails_after.filter(|after| proofs >= *after).map(|_| "transport error: h2 protocol error"));
+        if let Some(words) = abort {
+            self.write(index, Source::BenchOut, &format!("Error: rpc error: {words}"));
+            return self.benchmark_over(index, 0.0);
+        }
+        self.instances[index].stuck = None;
+        let began = self.daemon(index).and_then(|daemon| daemon.proof_began).unwrap_or(self.now);
+        let seconds = self.seconds_since(began);
+        let wrong = self.comes_out_wrong(index);
+        let proofs = proofs + 1;
+        if let Some(daemon) = self.daemon(index) {
+            daemon.completed += u64::from(!wrong);
+            daemon.failed += u64::from(wrong);
+        }
+        let (failed, verdict) = if wrong { (failed + 1, "self-check FAILED 3/10") } else { (failed, "ok") };
+        self.write(index, Source::BenchOut, &format!("proof {proofs}/{BENCHMARK_PROOFS}: {seconds:.1}s {verdict}"));
+        self.write(index, Source::BenchDaemon, &format!("INFO cuzk: job {proofs} partitions 10/10"));
+        self.leak_and_chatter(index, Source::BenchDaemon);
+        if self.instances[index].conditions.software.wedge.is_some_and(|wedge| proofs >= wedge.after_proofs) {
+            self.instances[index].task = Task::Benchmarking { proofs, failed };
+            self.wedges(index, proofs);
+            return;
+        }
+        if proofs < BENCHMARK_PROOFS {
+            self.instances[index].task = Task::Benchmarking { proofs, failed };
+            return self.begin_proof(index);
+        }
+        let started =
+            self.instances[index].container.as_ref().and_then(|container| container.bench_started_at).unwrap_or(self.now);
+        let elapsed_s = self.seconds_since(started).max(1.0);
+        let completed = f64::from(BENCHMARK_PROOFS - failed);
+        let rate = (completed * 3600.0 / elapsed_s * 100.0).round() / 100.0;
+        let software = &self.instances[index].conditions.software;
+        let (unread, per_minute) = (software.result_unread, software.rate_per_minute);
+        self.write(index, Source::BenchOut, &format!("Batch Summary: {completed:.0} completed, {failed} failed"));
+        if per_minute {
+            let rate = (rate / 60.0 * 100.0).round() / 100.0;
+            self.write(index, Source::BenchOut, &format!("throughput: {rate:.2} proofs/min"));
+            return self.benchmark_over(index, rate);
+        }
+        self.write(index, Source::BenchOut, &format!("throughput: {rate:.2} proofs/h"));
+        self.benchmark_over(index, if unread { 0.0 } else { rate });
+    }
+
+    /// Whether the proof that ends now is wrong.
+    fn comes_out_wrong(&mut self, index: usize) -> bool {
+        let share = self.instances[index].conditions.gpu.wrong_share;
+        share > 0.0 && self.instances[index].dice.between(0.0, 1.0) < share
+    }
+
+    /// What every proof leaves behind: card memory that is not given back, debugging output.
+    fn leak_and_chatter(&mut self, index: usize, log: Source) {
+        let software = &self.instances[index].conditions.software;
+        let (leak_mib, lines) = (software.leak_mib, software.debug_lines);
+        if let Some(daemon) = self.daemon(index) {
+            daemon.leaked_mib += leak_mib;
+        }
+        for line in 0..lines {
+            let text = format!(
+                "DEBUG cuzk::pipeline: partition {} stage {line} queued 0 running 1 budget free 71.3 GiB of 165.0 GiB",
+                line % 10
+            );
+            self.write(index, log, &text);
+        }
+    }
+
+    fn benchmark_over(&mut self, index: usize, rate: f64) {
+        self.enter(index, Task::ReportingBenchmark { rate });
+        self.report_benchmark(index, rate);
+    }
+
+    fn report_benchmark(&mut self, index: usize, rate: f64) {
+        let instance = &mut self.instances[index];
+        if instance.conditions.software.loses_benchmark_report && !instance.benchmark_report_lost {
+            instance.benchmark_report_lost = true;
+            return self.unheard(index, "bench-done");
+        }
+        match self.post(index, Post::BenchDone { rate }) {
+            Heard::Passed(true) | Heard::Ok | Heard::Uuid(_) => {
+                self.enter(index, Task::Starting);
+                let start_s = self.instances[index].dice.between(15.0, 45.0);
+                self.next_in(index, start_s);
+            }
+            Heard::Passed(false) => self.end_script(index, 0),
+            Heard::No(404) => self.end_script(index, 22),
+            Heard::No(_) | Heard::Nothing => self.unheard(index, "bench-done"),
+        }
+    }
+
+    // The prover at work.
+
+    fn start_prover(&mut self, index: usize) {
+        if self.instances[index].conditions.software.never_reports_running {
+            return self.end_script(index, 1);
+        }
+        if self.start_daemon(index, Source::Cuzk).is_err() {
+            if let Some(container) = &mut self.instances[index].container {
+                container.daemon = None;
+            }
+            return self.retry(index, Stuck::NoDaemon);
+        }
+        if self.grows_too_large(index) {
+            return self.retry(index, Stuck::NoDaemon);
+        }
+        self.enter(index, Task::ReportingRunning);
+        self.report_running(index);
+    }
+
+    fn report_running(&mut self, index: usize) {
+        match self.post(index, Post::Running) {
+            Heard::No(404) => {
+                self.write(index, Source::Setup, "[entrypoint] running: HTTP 404 instance not found or already killed");
+                return self.end_script(index, 22);
+            }
+            Heard::No(_) | Heard::Nothing => return self.unheard(index, "running"),
+            Heard::Ok | Heard::Passed(_) | Heard::Uuid(_) => {}
+        }
+        self.write(index, Source::Setup, "Prover running");
+        self.enter(index, Task::Proving);
+        self.begin_proof(index);
+    }
+
+    fn prove(&mut self, index: usize) {
+        /// curio tells of a prover that it cannot reach, and of an empty queue, this often.
+        const TOLD_EVERY_S: f64 = 600.0;
+        let software = &self.instances[index].conditions.software;
+        if !software.has_work {
+            if let Some(daemon) = self.daemon(index) {
+                daemon.proof_began = None;
+            }
+            self.write(index, Source::Curio, "INFO curio: no work: queue empty (429, backing off)");
+            return self.next_in(index, TOLD_EVERY_S);
+        }
+        if self.daemon_missing(index) {
+            self.instances[index].stuck = Some(Stuck::NoDaemon);
+            self.write(index, Source::Curio, "ERROR curio: cuzk at unix:/run/cuzk.sock: connection refused");
+            return self.next_in(index, TOLD_EVERY_S);
+        }
+        if software.worker_dead {
+            return self.retry(index, Stuck::NoWorker);
+        }
+        if software.wedge.is_some() {
+            self.wedges(index, u32::MAX);
+            return;
+        }
+        match self.call(index) {
+            Call::Returns => {}
+            Call::NeverReturns(stuck) => return self.retry(index, stuck),
+            Call::Fails(words) => {
+                self.fail_proof(index, words, Source::Cuzk);
+                self.instances[index].stuck = Some(Stuck::Retrying);
+                return self.begin_proof(index);
+            }
+        }
+        let began = self.daemon(index).and_then(|daemon| daemon.proof_began);
+        let was_stuck = self.instances[index].stuck.take().is_some();
+        let Some(began) = began.filter(|_| !was_stuck) else { return self.begin_proof(index) };
+        let seconds = self.seconds_since(began);
+        let time = self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        if self.comes_out_wrong(index) {
+            if let Some(daemon) = self.daemon(index) {
+                daemon.failed += 1;
+            }
+            let line = format!("{time} ERROR cuzk: self-check FAILED 3/10: Compound proof failed to verify");
+            self.write(index, Source::Cuzk, &line);
+            return self.begin_proof(index);
+        }
+        self.instances[index].proofs += 1;
+        let count = self.instances[index].proofs;
+        if let Some(daemon) = self.daemon(index) {
+            daemon.completed += 1;
+        }
+        self.write(
+            index,
+            Source::Cuzk,
+            &format!(
+                "\u{1b}[2m{time}\u{1b}[0m \u{1b}[32m INFO\u{1b}[0m cuzk: proof {count} done in {seconds:.1}s, self-check 10/10"
+            ),
+        );
+        let accepted = self.instances[index].conditions.software.proofs_accepted;
+        let task = 48_000 + count;
+        let line = if accepted {
+            format!("PoRep task {task} completed")
+        } else {
+            format!("ERROR PoRep task {task}: submit failed: message execution failed: exit 16, invalid proof")
+        };
+        self.write(index, Source::Curio, &line);
+        self.leak_and_chatter(index, Source::Cuzk);
+        self.begin_proof(index);
+    }
+
+    // Disk.
+
+    /// Disk of the container, GB.
+    pub(super) fn disk_gb(&self, index: usize) -> f64 {
+        let instance = &self.instances[index];
+        instance.conditions.host.disk_gb.unwrap_or(instance.contract.disk_gb)
+    }
+
+    /// Disk used, GB: image, parameters, logs, and what fills it.
+    pub(super) fn disk_used_gb(&self, index: usize) -> f64 {
+        let instance = &self.instances[index];
+        let Some(container) = &instance.container else { return 0.0 };
+        let logs: u64 = instance.files.iter().map(|file| file.bytes).sum();
+        let hours = self.seconds_since(container.started_at) / 3600.0;
+        let used = self.scenario.images[instance.image].size_gb * 2.0
+            + instance.parameters_gib * 1.073_741_824
+            + logs as f64 / 1e9
+            + instance.conditions.host.disk_fill_gb_h * hours;
+        used.min(self.disk_gb(index))
+    }
+
+    pub(super) fn container(&self, index: usize) -> Option<&Container> {
+        self.instances[index].container.as_ref()
+    }
+
+    /// A line written on the instance: to its file where the disk has room, and to the shipper's queue where one reads it.
+    pub(super) fn write(&mut self, index: usize, source: Source, text: &str) {
+        let full =
+            self.instances[index].conditions.host.disk_fill_gb_h > 0.0 && self.disk_used_gb(index) >= self.disk_gb(index) - 0.01;
+        if full || self.instances[index].container.is_none() {
+            return;
+        }
+        let text: Arc<str> = text.into();
+        let now = self.now;
+        self.instances[index].files[source as usize].append(&text, now);
+        self.queue_line(index, source, text);
+    }
+}
