@@ -258,8 +258,10 @@ impl Manager {
         if let Some(record) = &record {
             self.remember_perf(record, rate, now);
         }
-        if let Some(record) = record.filter(|_| !passed) {
-            self.destroy(record.vast_id, client, now);
+        // It knows the rental by the number in the label, listed or not.
+        let numbered = || label.strip_prefix("C.").and_then(|number| number.parse().ok());
+        if let Some(vast_id) = record.map(|record| record.vast_id).or_else(numbered).filter(|_| !passed) {
+            self.destroy(vast_id, client, now);
         }
         Ok(passed)
     }
@@ -427,7 +429,8 @@ impl Manager {
             if any_labelled { self.rows.iter().map(|row| row.label.as_str()).collect() } else { BTreeSet::new() };
         let mut doomed = Vec::new();
         for record in cache {
-            let age_s = now.as_millisecond() as f64 / 1000.0 - record.start_date_s;
+            // Whole seconds of the start, as the captured ages tell.
+            let age_s = now.as_millisecond() as f64 / 1000.0 - record.start_date_s.trunc();
             let machine = record.fixed.shown.machine_id.unwrap_or(0);
             if !self.bad_hosts.is_empty()
                 && let Some(reason) = self.bad_host(machine)
@@ -667,15 +670,19 @@ fn whole_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
-/// As Go prints a duration of whole seconds: `1h32m48s`.
+/// As Go prints a duration rounded to seconds: `1h32m48s`.
 fn go_duration(seconds: f64) -> String {
-    let total = seconds.max(0.0) as u64;
+    let total = seconds.max(0.0).round() as u64;
     match total {
         0..60 => format!("{total}s"),
         60..3600 => format!("{}m{}s", total / 60, total % 60),
         _ => format!("{}h{}m{}s", total / 3600, total / 60 % 60, total % 60),
     }
 }
+
+#[cfg(test)]
+#[path = "manager/replay.rs"]
+mod replay;
 
 #[cfg(test)]
 mod tests {
@@ -745,7 +752,7 @@ mod tests {
         assert_eq!(manager.bench_done(&uuid, 60.0, &mut client, at(6)), Ok(true));
         let row = &manager.dashboard(at(7)).instances[0];
         assert!(row.state.as_deref() == Some("bench_done") && row.killed_at.is_some());
-        assert!(client.destroyed.is_empty(), "not in its copy of the list: nothing to destroy");
+        assert_eq!(client.destroyed, [31_000_020], "by the number in its label");
     }
 
     #[test]

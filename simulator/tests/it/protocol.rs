@@ -166,3 +166,29 @@ async fn the_managers_own_log_and_the_status_route() {
     assert_eq!(rows.as_array().unwrap().len(), 32);
     assert!(rows[0].get("vast_id").is_none() && rows[0].get("registered_at").is_some());
 }
+
+/// Every shipped scenario, served in the middle of its time: both APIs tell what the world holds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_shipped_scenario_is_served() {
+    let http = reqwest::Client::new();
+    for scenario in dwell_simulator::shipped() {
+        let (name, start, middle_s) = (scenario.name.clone(), scenario.start, scenario.duration / 2.0);
+        let mut world = World::new(scenario.clone(), scenario.seed, start);
+        world.advance_to(start + jiff::SignedDuration::from_secs(middle_s as i64));
+        let (dashboard, listed) = (world.dashboard_body(), world.api_list(None, None));
+        let served = serve(world, 0.0, 0, 0).await.unwrap();
+        let answer = http.get(format!("{}/api/dashboard", served.url())).send().await.unwrap();
+        match dashboard {
+            Some(body) => assert_eq!(answer.bytes().await.unwrap(), body, "{name}"),
+            None => assert_eq!(answer.status(), 503, "{name}: its manager is down"),
+        }
+        let list = http.get(format!("{}/api/v1/instances/", served.vast_url())).bearer_auth("any").send().await.unwrap();
+        assert_eq!(list.status().as_u16(), listed.status, "{name}");
+        let text = list.text().await.unwrap();
+        if listed.body.is_object() {
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), listed.body, "{name}");
+        }
+        let refused = http.get(format!("{}/api/v0/users/current", served.vast_url())).send().await.unwrap();
+        assert_eq!(refused.status(), 403, "no key, no answer");
+    }
+}
