@@ -28,6 +28,9 @@ pub struct Scenario {
     #[serde(deserialize_with = "span")]
     #[schemars(with = "String")]
     pub duration: f64,
+    /// Shown to newcomers.
+    #[serde(default)]
+    pub featured: bool,
     /// Speed that suits a person watching, simulated seconds per real one.
     #[serde(default = "one")]
     pub speed: f64,

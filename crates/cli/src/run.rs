@@ -223,8 +223,13 @@ async fn simulate(args: &Args, command: &SimCommand) -> anyhow::Result<ExitCode>
             if args.json {
                 print::json(&scenarios, true)?;
             } else {
-                for scenario in scenarios.scenarios {
+                // Those for newcomers with what they show; of the others the names, for their summaries tell the truth.
+                let (featured, rest): (Vec<_>, Vec<_>) = scenarios.scenarios.into_iter().partition(|scenario| scenario.featured);
+                for scenario in featured {
                     out(&format!("{}\n  {}\n  {}\n", scenario.name, scenario.title, scenario.summary));
+                }
+                for scenario in rest {
+                    out(&format!("{:<32} {}", scenario.name, scenario.title));
                 }
             }
         }

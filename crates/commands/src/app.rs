@@ -14,10 +14,14 @@ use crate::ApiError;
 use crate::drive::{Ask, Clock, Driver};
 use crate::dto::*;
 use crate::hub::Hub;
+use crate::play::{self, Flags, Play};
 use crate::settings::{Folder, Settings};
 
 /// Questions that may wait for the watcher.
 const ASKS_WAITING_MAX: usize = 64;
+
+/// Simulated seconds in a real one at the start of a drill: the window offers 1, 20 and 100.
+const DRILL_SPEED: f64 = 20.0;
 
 /// The application behind a window or a terminal.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ struct Session {
     asks: mpsc::Sender<Ask>,
     /// Keeps a served simulation alive.
     _served: Option<Arc<dwell_simulator::Served>>,
+    /// The drill that is played on it.
+    drill: Option<Play>,
 }
 
 /// What to watch from the start.
@@ -175,10 +181,16 @@ impl App {
         let client = ManagerClient::new(address, self.limits())?;
         let history = History::open(&self.folder.history())?;
         let driver = Driver::new(name.clone(), client, history, Clock::System)?;
-        self.begin(name, driver, None).await
+        self.begin(name, driver, None, None).await
     }
 
-    async fn begin(&self, name: String, driver: Driver, served: Option<Arc<dwell_simulator::Served>>) -> Result<(), ApiError> {
+    async fn begin(
+        &self,
+        name: String,
+        driver: Driver,
+        served: Option<Arc<dwell_simulator::Served>>,
+        drill: Option<Play>,
+    ) -> Result<(), ApiError> {
         let (asks, asked) = mpsc::channel(ASKS_WAITING_MAX);
         let mut state = self.state.lock().await;
         (state.session, state.problem) = (None, None);
@@ -192,7 +204,7 @@ impl App {
                 Err(error) => tracing::error!(%error, "cannot start watching"),
             })
             .map_err(|error| ApiError::new("no-thread", format!("cannot start watching: {error}")))?;
-        state.session = Some(Session { name, asks, _served: served });
+        state.session = Some(Session { name, asks, _served: served, drill });
         Ok(())
     }
 
@@ -231,11 +243,16 @@ impl App {
 
     /// An instance's page.
     pub async fn instance(&self, request: InstanceRequest) -> Result<InstancePage, ApiError> {
-        self.ask(|reply| Ask::Instance(request, reply)).await?
+        let page = self.ask(|reply| Ask::Instance(request, reply)).await??;
+        self.note_look(&page.row.id, "opened").await;
+        Ok(page)
     }
 
     /// An instance's kept log lines.
     pub async fn logs(&self, request: LogRequest) -> Result<LogPage, ApiError> {
+        if let Some(id) = &request.id {
+            self.note_look(id, "read its log").await;
+        }
         self.ask(|reply| Ask::Logs(request, reply)).await?
     }
 
@@ -303,6 +320,7 @@ impl App {
                 title: scenario.title,
                 summary: scenario.summary.split_whitespace().collect::<Vec<_>>().join(" "),
                 speed: scenario.speed,
+                featured: scenario.featured,
             })
             .collect();
         Ok(Scenarios { scenarios })
@@ -314,6 +332,19 @@ impl App {
         let seed = request.seed.unwrap_or(scenario.seed);
         let speed = request.speed.unwrap_or(scenario.speed);
         let name = scenario.title.clone();
+        let (served, driver) = self.serve_world(scenario, seed, speed, &name).await?;
+        self.begin(name, driver.slow_on_flag(), Some(served), None).await?;
+        self.list().await
+    }
+
+    /// A world served on loopback, and a watch over it with a history of its own that ends with it.
+    async fn serve_world(
+        &self,
+        scenario: Scenario,
+        seed: u64,
+        speed: f64,
+        name: &str,
+    ) -> Result<(Arc<dwell_simulator::Served>, Driver), ApiError> {
         let origin = Clock::System.now();
         // Building the world plays back the days before its first screen.
         let world = tokio::task::spawn_blocking(move || World::new(scenario, seed, origin))
@@ -321,9 +352,92 @@ impl App {
             .map_err(|error| ApiError::new("bug", error.to_string()))?;
         let served = Arc::new(serve(world, speed, 0, 0).await?);
         let client = ManagerClient::new(&served.url(), Limits::default())?;
-        let driver = Driver::new(name.clone(), client, History::in_memory()?, Clock::Simulated(Arc::clone(&served)))?;
-        self.begin(name, driver.slow_on_flag(), Some(served)).await?;
+        let driver = Driver::new(name.to_owned(), client, History::in_memory()?, Clock::Simulated(Arc::clone(&served)))?;
+        Ok((served, driver))
+    }
+
+    /// The drills, and those that were played.
+    pub async fn drills(&self, _: Nothing) -> Result<Drills, ApiError> {
+        let past = play::past(&self.folder)?;
+        Ok(Drills { drills: play::list(&past), past })
+    }
+
+    /// Begins a drill on a world of its own; whatever was watched is not any more.
+    pub async fn start_drill(&self, request: StartDrill) -> Result<Fleets, ApiError> {
+        let moment = Clock::System.now().as_millisecond().unsigned_abs();
+        let scenario = match request.scenario {
+            Some(name) => Scenario::named(&name)?,
+            None => {
+                let mut shipped = dwell_simulator::shipped();
+                let any = (moment % shipped.len().max(1) as u64) as usize;
+                shipped.swap_remove(any)
+            }
+        };
+        let seed = request.seed.unwrap_or(moment);
+        let name = scenario.title.clone();
+        let (served, driver) = self.serve_world(play::disguised(&scenario), seed, DRILL_SPEED, &name).await?;
+        let play = Play::new(Arc::clone(&served), scenario, seed);
+        self.begin(name, driver, Some(served), Some(play)).await?;
         self.list().await
+    }
+
+    async fn with_drill<T>(&self, act: impl FnOnce(&mut Play) -> Result<T, ApiError>) -> Result<T, ApiError> {
+        let mut state = self.state.lock().await;
+        let drill = state.session.as_mut().and_then(|session| session.drill.as_mut());
+        act(drill.ok_or_else(|| ApiError::new("no-drill", "no drill is being played").hint("begin one"))?)
+    }
+
+    async fn note_look(&self, id: &str, what: &str) {
+        // Where no drill is played there is nothing to note.
+        let _ = self
+            .with_drill(|drill| {
+                drill.looked(id, what);
+                Ok(())
+            })
+            .await;
+    }
+
+    /// The drill that is played, or has just ended.
+    pub async fn drill(&self, _: Nothing) -> Result<DrillView, ApiError> {
+        self.with_drill(|drill| Ok(drill.view())).await
+    }
+
+    async fn row_of(&self, id: &str) -> Result<InstanceRow, ApiError> {
+        let request = InstanceRequest { id: id.to_owned() };
+        Ok(self.ask(|reply| Ask::Instance(request, reply)).await??.row)
+    }
+
+    /// Names a cause in the drill.
+    pub async fn answer_drill(&self, request: AnswerDrill) -> Result<DrillView, ApiError> {
+        let row = self.row_of(&request.id).await?;
+        self.with_drill(|drill| drill.answer(&row, &request.cause).map(|()| drill.view())).await
+    }
+
+    /// Does something to an instance of the drill's own world.
+    pub async fn do_in_drill(&self, request: DoInDrill) -> Result<DrillView, ApiError> {
+        let row = self.row_of(&request.id).await?;
+        self.with_drill(|drill| drill.act(&row, &request.deed).map(|()| drill.view())).await
+    }
+
+    /// Ends the drill: time stands still, the truth is told, the score is kept.
+    pub async fn end_drill(&self, _: Nothing) -> Result<DrillView, ApiError> {
+        self.with_drill(|_| Ok(())).await?;
+        // What was flagged when, read before time stands still.
+        let rows = self.ask(Ask::Fleet).await?.instances;
+        let mut flags = Flags::new();
+        for row in &rows {
+            let request = InstanceRequest { id: row.id.clone() };
+            if let Ok(page) = self.ask(|reply| Ask::Instance(request, reply)).await? {
+                flags.insert(row.id.clone(), page.flags);
+            }
+        }
+        let at = Clock::System.now();
+        let (ended, view) = self.with_drill(|drill| Ok((drill.end(&rows, &flags, at), drill.view()))).await?;
+        if let Some(past) = ended {
+            play::keep(&self.folder, past)?;
+            self.set_speed(SpeedRequest { speed: 0.0 }).await?;
+        }
+        Ok(view)
     }
 
     /// Changes the speed of a simulation.

@@ -13,6 +13,7 @@ pub mod dto;
 mod error;
 mod hub;
 mod look;
+mod play;
 mod settings;
 mod view;
 mod virtual_time;

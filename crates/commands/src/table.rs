@@ -19,6 +19,12 @@ macro_rules! for_each_command {
             forget(FleetName) -> Fleets, view, "Forget a saved fleet", "";
             scenarios(Nothing) -> Scenarios, read, "List scenarios", "";
             simulate(SimulateRequest) -> Fleets, view, "Try it with a simulated fleet", "g s";
+            drills(Nothing) -> Drills, read, "Practise: play a drill", "g r";
+            start_drill(StartDrill) -> Fleets, view, "Begin a drill", "";
+            drill(Nothing) -> DrillView, read, "Show the drill", "";
+            answer_drill(AnswerDrill) -> DrillView, view, "Name a cause in the drill", "";
+            do_in_drill(DoInDrill) -> DrillView, view, "Act in the drill", "";
+            end_drill(Nothing) -> DrillView, view, "End the drill", "";
             set_speed(SpeedRequest) -> Nothing, view, "Change the simulation's speed", "";
             doctor(Nothing) -> Doctor, read, "Check that everything is in order", "g d";
         }

@@ -40,7 +40,7 @@ pub(crate) fn fleet_view(watch: &Watch, context: &Context) -> FleetView {
         watching: Watching {
             name: context.name.clone(),
             address: context.address.clone(),
-            mode: if connection.simulated.is_some() { "simulated" } else { "live" }.to_owned(),
+            mode: mode(connection.simulated.as_deref()).to_owned(),
             simulated: connection.simulated.clone(),
             speed: context.speed,
             now: context.now,
@@ -51,6 +51,15 @@ pub(crate) fn fleet_view(watch: &Watch, context: &Context) -> FleetView {
         summary: summary(watch),
         manager_started_at: fleet.manager_run().started_at,
         instances: instances.into_iter().map(|instance| row(instance, fleet)).collect(),
+    }
+}
+
+/// What kind of fleet this is, by what a simulator says of itself.
+fn mode(simulated: Option<&str>) -> &'static str {
+    match simulated {
+        None => "live",
+        Some(said) if said.split(' ').next() == Some(crate::play::DRILL) => "drill",
+        Some(_) => "simulated",
     }
 }
 

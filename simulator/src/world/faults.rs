@@ -26,6 +26,8 @@ pub struct Truth {
     pub causes: Vec<String>,
     /// When the first of them did.
     pub fault_at: Option<Timestamp>,
+    /// What it had cost by then, dollars.
+    pub dollars_at_fault: Option<f64>,
     /// When it was rented.
     pub rented_at: Timestamp,
     /// When vast.ai ceased to list it.
@@ -86,7 +88,7 @@ impl World {
             return;
         }
         for index in self.listed.clone() {
-            self.instances[index].struck.push((fault, self.now));
+            self.note_struck(fault, index);
         }
         if let Does::World(act) = kind.does {
             act(self, &self.given(fault));
@@ -118,7 +120,7 @@ impl World {
         for fault in self.active_faults.clone() {
             let Some(kind) = self.kind(fault) else { continue };
             if !kind.place.is_aimed() {
-                self.instances[index].struck.push((fault, self.now));
+                self.note_struck(fault, index);
                 continue;
             }
             let target = scenario.faults[fault].target.as_ref().map(toml::Spanned::get_ref);
@@ -137,12 +139,12 @@ impl World {
 
     fn strike(&mut self, fault: usize, index: usize) {
         let Some(kind) = self.kind(fault) else { return };
-        let instance = &mut self.instances[index];
-        if instance.contract.ending || instance.faults.contains(&fault) {
+        if self.instances[index].contract.ending || self.instances[index].faults.contains(&fault) {
             return;
         }
+        self.note_struck(fault, index);
+        let instance = &mut self.instances[index];
         instance.faults.push(fault);
-        instance.struck.push((fault, self.now));
         if kind.place.stays_with_machine() {
             self.machines[instance.machine].faults.push(fault);
         }
@@ -150,6 +152,13 @@ impl World {
         if let Does::Strikes(act) | Does::ChangesAndStrikes(_, act) = kind.does {
             act(self, index, &self.given(fault));
         }
+    }
+
+    fn note_struck(&mut self, fault: usize, index: usize) {
+        self.settle(index);
+        let now = self.now;
+        let instance = &mut self.instances[index];
+        instance.struck.push((fault, now, instance.contract.billed_dollars));
     }
 
     /// Works out an instance's conditions from the faults in force on it.
@@ -238,7 +247,7 @@ impl World {
     fn truth_of(&self, index: usize) -> Truth {
         let instance = &self.instances[index];
         let mut causes: Vec<String> = Vec::new();
-        for (fault, _) in &instance.struck {
+        for (fault, ..) in &instance.struck {
             let id = self.scenario.faults[*fault].id();
             if !causes.iter().any(|known| known == id) {
                 causes.push(id.to_owned());
@@ -251,12 +260,20 @@ impl World {
             rented: !instance.contract.ending,
             progressing: !instance.contract.ending && !halted && instance.stuck.is_none(),
             causes,
-            fault_at: instance.struck.first().map(|(_, at)| *at),
+            fault_at: instance.struck.first().map(|(_, at, _)| *at),
+            dollars_at_fault: instance.struck.first().map(|(.., dollars)| *dollars),
             rented_at: instance.contract.started_at,
             gone_at: instance.contract.gone_at,
             dollars: instance.contract.billed_dollars,
             dollars_per_h: self.bill_per_h(index),
         }
+    }
+
+    // What a person in a drill can do, through the manager and through vast.ai as an operator would.
+
+    /// Has the manager kill a row and destroy its rental.
+    pub fn kill(&mut self, vast_id: u64, uuid: &str) {
+        self.with_manager(|manager, world, now| manager.kill(vast_id, uuid, world, now));
     }
 
     // The deeds of faults.

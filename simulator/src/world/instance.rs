@@ -229,8 +229,8 @@ pub(crate) struct Instance {
     pub(crate) conditions: Conditions,
     /// Faults in force on it.
     pub(crate) faults: Vec<usize>,
-    /// Every fault that ever struck it, and when.
-    pub(crate) struck: Vec<(usize, Timestamp)>,
+    /// Every fault that ever struck it, when, and what it had cost by then, dollars.
+    pub(crate) struck: Vec<(usize, Timestamp, f64)>,
     pub(crate) container: Option<Container>,
     pub(crate) pulled_gb: f64,
     pub(crate) parameters_gib: f64,

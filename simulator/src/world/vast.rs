@@ -119,6 +119,11 @@ impl World {
         }
     }
 
+    /// Bills every rental up to now.
+    pub fn settle_now(&mut self) {
+        self.settle_all();
+    }
+
     /// The account.
     pub fn account(&self) -> Account {
         Account { credit: self.account.credit().unwrap_or(self.scenario.account.credit), spent: self.account.spent }

@@ -299,6 +299,7 @@ async fn every_view_is_accessible_in_both_themes() {
             (format!("#/instance/{id}"), "[data-testid=silence]"),
             ("#/manager-log".to_owned(), "[role=log]"),
             ("#/fleets".to_owned(), "[data-scenario]"),
+            ("#/drills".to_owned(), "[data-drill]"),
             ("#/doctor".to_owned(), "tbody tr"),
         ] {
             browser.run(&format!("location.hash = '{place}'")).await;
@@ -309,6 +310,54 @@ async fn every_view_is_accessible_in_both_themes() {
         }
     }
     assert!(faults.is_empty(), "{faults:#?}");
+    page.browser.close().await;
+}
+
+/// A drill from the list to the debrief: it is marked as one, answers are taken, the truth comes at the end and is kept.
+#[tokio::test]
+async fn a_drill_is_played_and_debriefed() {
+    let page = page().await;
+    let browser = &page.browser;
+    browser.run("location.hash = '#/drills'").await;
+    browser.find("[data-drill=bench-report-lost]").await.click().await.unwrap();
+    browser.find("[data-testid=drill-banner]").await;
+    browser.sees("Nothing here is real").await;
+    assert!(!browser.text().await.contains("bench-report-lost"), "the truth is not told before the end");
+    let simulated = browser.run("return document.querySelector('.mode').title").await;
+    assert!(simulated.as_str().is_some_and(|said| said.starts_with("drill ") && !said.contains("lost")), "{simulated}");
+    page.app.set_speed(dwell_commands::dto::SpeedRequest { speed: 2_000.0 }).await.unwrap();
+    browser.until("return document.querySelectorAll('[data-id]').length === 6").await;
+    let far =
+        "return [...document.querySelectorAll('[role=row]')].filter((row) => row.innerText.includes('params_done')).length === 2";
+    browser.until(far).await;
+    page.app.set_speed(dwell_commands::dto::SpeedRequest { speed: 0.0 }).await.unwrap();
+    let fleet = page.app.fleet(dwell_commands::dto::Nothing {}).await.unwrap();
+    let stuck: Vec<_> = fleet.instances.iter().filter(|row| row.state == "params_done").collect();
+    assert_eq!(stuck.len(), 2);
+    for (row, answer) in stuck.iter().zip(["bench-report-lost", "params-slow"]) {
+        browser.run(&format!("location.hash = '#/instance/{}'", row.id)).await;
+        browser.until(&format!("return document.querySelector('[data-testid=instance-id]')?.innerText === '{}'", row.id)).await;
+        browser.find("[data-testid=drill-answer] select").await.select_by_value(answer).await.unwrap();
+        browser.until(&format!("return document.querySelector('[data-testid=drill-answer] select').value === '{answer}'")).await;
+    }
+    browser.run("[...document.querySelectorAll('[data-testid=drill-banner] button')].at(-1).click()").await;
+    browser.find("[data-testid=debrief]").await;
+    let text = browser.text().await;
+    for word in ["bench-report-lost", "params-slow", "right", "wrong", "WHAT COULD BE KNOWN"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    let mut faults = browser.accessibility_faults().await;
+    browser.run("document.documentElement.dataset.theme = 'dark'").await;
+    faults.extend(browser.accessibility_faults().await);
+    assert!(faults.is_empty(), "{faults:#?}");
+    let past = page.app.drills(dwell_commands::dto::Nothing {}).await.unwrap().past;
+    assert!(past.len() == 1 && past[0].scenario == "bench-report-lost" && past[0].right == 1 && past[0].to_name == 2, "{past:?}");
+    assert!(
+        page.app
+            .answer_drill(dwell_commands::dto::AnswerDrill { id: stuck[0].id.clone(), cause: "params-slow".into() })
+            .await
+            .is_err()
+    );
     page.browser.close().await;
 }
 

@@ -42,7 +42,7 @@ name: string,
  */
 address: string, 
 /**
- * `live` or `simulated`.
+ * `live`, `simulated` or `drill`.
  */
 mode: string, 
 /**
@@ -507,6 +507,279 @@ from: string,
  * First answer after.
  */
 to: string, };
+export type Drills = { 
+/**
+ * What can be played, by group and title.
+ */
+drills: Array<DrillInfo>, 
+/**
+ * What was played, newest first.
+ */
+past: Array<PastDrill>, };
+export type DrillInfo = { 
+/**
+ * The scenario's name. It can give the truth away: not shown before the end.
+ */
+name: string, 
+/**
+ * What is seen, in one line.
+ */
+title: string, 
+/**
+ * `evening`, `several` or `one`.
+ */
+group: string, 
+/**
+ * How long it lasts, simulated seconds.
+ */
+duration_s: number, 
+/**
+ * How often it was played to its end.
+ */
+plays: number, 
+/**
+ * Best score, 0 to 100; `null` where it was not played.
+ */
+best_score: number | null, };
+export type PastDrill = { 
+/**
+ * The scenario's name.
+ */
+scenario: string, 
+/**
+ * Its title.
+ */
+title: string, 
+/**
+ * The seed.
+ */
+seed: number, 
+/**
+ * When it ended.
+ */
+at: string, 
+/**
+ * Score, 0 to 100.
+ */
+score: number, 
+/**
+ * Instances whose cause was named rightly.
+ */
+right: number, 
+/**
+ * Instances with something to name.
+ */
+to_name: number, 
+/**
+ * What the delay cost, dollars.
+ */
+delay_dollars: number, };
+export type StartDrill = { 
+/**
+ * The scenario; any where not given.
+ */
+scenario: string | null, 
+/**
+ * The seed; another every time where not given.
+ */
+seed: number | null, };
+export type DrillView = { 
+/**
+ * What is seen, in one line.
+ */
+title: string, 
+/**
+ * Simulated time of the first screen.
+ */
+began_at: string, 
+/**
+ * Simulated time after which nothing more is to be learnt.
+ */
+ends_at: string, 
+/**
+ * What can be named.
+ */
+causes: Array<DrillCause>, 
+/**
+ * What was named so far; the latest answer about an instance counts.
+ */
+answers: Array<DrillAnswer>, 
+/**
+ * What was done so far.
+ */
+deeds: Array<DrillDeed>, 
+/**
+ * Once it has ended.
+ */
+debrief: Debrief | null, };
+export type DrillCause = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Where it sits.
+ */
+place: string, 
+/**
+ * What is different then.
+ */
+what: string, };
+export type AnswerDrill = { 
+/**
+ * The instance.
+ */
+id: string, 
+/**
+ * Id of a cause, or `nothing-wrong`.
+ */
+cause: string, };
+export type DrillAnswer = { 
+/**
+ * The instance.
+ */
+id: string, 
+/**
+ * Id of a cause, or `nothing-wrong`.
+ */
+cause: string, 
+/**
+ * Simulated seconds after the first screen.
+ */
+at_s: number, };
+export type DoInDrill = { 
+/**
+ * The instance.
+ */
+id: string, 
+/**
+ * `destroy` or `reboot`.
+ */
+deed: string, };
+export type DrillDeed = { 
+/**
+ * The instance.
+ */
+id: string, 
+/**
+ * `destroy` or `reboot`.
+ */
+deed: string, 
+/**
+ * Simulated seconds after the first screen.
+ */
+at_s: number, };
+export type Debrief = { 
+/**
+ * The scenario's name.
+ */
+scenario: string, 
+/**
+ * What it was about.
+ */
+summary: string, 
+/**
+ * The seed.
+ */
+seed: number, 
+/**
+ * Simulated time played, seconds.
+ */
+played_s: number, 
+/**
+ * Score, 0 to 100.
+ */
+score: number, 
+/**
+ * How the score comes about, one sentence a part.
+ */
+score_parts: Array<string>, 
+/**
+ * Instances whose cause was named rightly.
+ */
+right: number, 
+/**
+ * Instances with something to name.
+ */
+to_name: number, 
+/**
+ * What they cost from fault to answer, dollars.
+ */
+delay_dollars: number, 
+/**
+ * Every instance that was struck, answered or acted upon.
+ */
+instances: Array<DebriefInstance>, 
+/**
+ * What happened, oldest first.
+ */
+timeline: Array<DebriefEvent>, 
+/**
+ * What a perfect diagnosis would say and ask next.
+ */
+perfect: Array<string>, };
+export type DebriefInstance = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Faults that struck it, each with what it does.
+ */
+truth: Array<DrillCause>, 
+/**
+ * What a perfect diagnosis says of it; `null` where the scenario says nothing.
+ */
+expected_verdict: string | null, 
+/**
+ * Causes that cannot be told apart from there.
+ */
+expected_causes: Array<string>, 
+/**
+ * What was named.
+ */
+answer: string | null, 
+/**
+ * `right`, `close` (not told apart from the truth), `wrong`, `missed` or `nothing-to-name`.
+ */
+outcome: string, 
+/**
+ * Simulated seconds after the first screen.
+ */
+fault_at_s: number | null, 
+/**
+ * Its first flag that asks for a person.
+ */
+flagged_at_s: number | null, 
+/**
+ * The answer that counts.
+ */
+answered_at_s: number | null, 
+/**
+ * What it cost from fault to answer or end, dollars.
+ */
+delay_dollars: number, 
+/**
+ * It was destroyed by the player.
+ */
+destroyed: boolean, };
+export type DebriefEvent = { 
+/**
+ * Simulated seconds after the first screen.
+ */
+at_s: number, 
+/**
+ * `fault`, `flag`, `look`, `answer` or `deed`.
+ */
+kind: string, 
+/**
+ * The instance, where it is about one.
+ */
+id: string | null, 
+/**
+ * What.
+ */
+text: string, };
 export type LogRequest = { 
 /**
  * The instance; `null` for the manager's own log.
@@ -661,7 +934,11 @@ summary: string,
 /**
  * Speed that suits a person.
  */
-speed: number, };
+speed: number, 
+/**
+ * Meant for newcomers.
+ */
+featured: boolean, };
 export type Scenarios = { 
 /**
  * They.
@@ -743,6 +1020,18 @@ export const api = {
   scenarios: (): Promise<Scenarios> => call("scenarios", {}),
   /** Try it with a simulated fleet */
   simulate: (request: SimulateRequest): Promise<Fleets> => call("simulate", request),
+  /** Practise: play a drill */
+  drills: (): Promise<Drills> => call("drills", {}),
+  /** Begin a drill */
+  start_drill: (request: StartDrill): Promise<Fleets> => call("start_drill", request),
+  /** Show the drill */
+  drill: (): Promise<DrillView> => call("drill", {}),
+  /** Name a cause in the drill */
+  answer_drill: (request: AnswerDrill): Promise<DrillView> => call("answer_drill", request),
+  /** Act in the drill */
+  do_in_drill: (request: DoInDrill): Promise<DrillView> => call("do_in_drill", request),
+  /** End the drill */
+  end_drill: (): Promise<DrillView> => call("end_drill", {}),
   /** Change the simulation's speed */
   set_speed: (request: SpeedRequest): Promise<Nothing> => call("set_speed", request),
   /** Check that everything is in order */
@@ -761,6 +1050,12 @@ export const commands = [
   { name: "forget", risk: "view", title: "Forget a saved fleet", keys: "" },
   { name: "scenarios", risk: "read", title: "List scenarios", keys: "" },
   { name: "simulate", risk: "view", title: "Try it with a simulated fleet", keys: "g s" },
+  { name: "drills", risk: "read", title: "Practise: play a drill", keys: "g r" },
+  { name: "start_drill", risk: "view", title: "Begin a drill", keys: "" },
+  { name: "drill", risk: "read", title: "Show the drill", keys: "" },
+  { name: "answer_drill", risk: "view", title: "Name a cause in the drill", keys: "" },
+  { name: "do_in_drill", risk: "view", title: "Act in the drill", keys: "" },
+  { name: "end_drill", risk: "view", title: "End the drill", keys: "" },
   { name: "set_speed", risk: "view", title: "Change the simulation's speed", keys: "" },
   { name: "doctor", risk: "read", title: "Check that everything is in order", keys: "g d" },
 ] as const;

@@ -28,7 +28,7 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-const simulated = () => (fleet.head?.watching.mode === "simulated" ? undefined : "only in a simulation");
+const simulated = () => (fleet.simulated ? undefined : "only in a simulation");
 const watching = () => (fleet.head ? undefined : "nothing is watched");
 const speed = (factor: number) => void attempt(api.set_speed({ speed: factor }));
 
@@ -36,6 +36,7 @@ export const commands: Command[] = [
   { id: "fleet", title: "Show the fleet", keys: "g f", run: () => router.go({ view: "fleet" }) },
   { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
+  { id: "drills", title: "Practise: play a drill", keys: "g r", run: () => router.go({ view: "drills" }) },
   { id: "doctor", title: "Check that everything is in order", keys: "g d", run: () => router.go({ view: "doctor" }) },
   { id: "refresh", title: "Read everything now", keys: "r", run: () => void attempt(api.refresh()), unless: watching },
   {

@@ -46,6 +46,16 @@ class FleetState {
     return this.rows.find((row) => row.id === id);
   }
 
+  /** Nothing of what is watched is real: a simulation, or a drill. */
+  get simulated(): boolean {
+    return this.head !== undefined && this.head.watching.mode !== "live";
+  }
+
+  /** A drill is played on it. */
+  get drill(): boolean {
+    return this.head?.watching.mode === "drill";
+  }
+
   /** The connection works, so time goes on for what is shown. */
   get live(): boolean {
     return this.head?.connection.state === "ok";

@@ -5,6 +5,7 @@ export type Route =
   | { view: "instance"; id: string }
   | { view: "manager-log" }
   | { view: "fleets" }
+  | { view: "drills" }
   | { view: "doctor" };
 
 function parse(hash: string): Route {
@@ -14,6 +15,7 @@ function parse(hash: string): Route {
       return { view, id: decodeURIComponent(rest.join("/")) };
     case "manager-log":
     case "fleets":
+    case "drills":
     case "doctor":
       return { view };
     default:

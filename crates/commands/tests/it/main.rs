@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod drills;
 mod evening;
 mod misbehaving;
 mod table;
