@@ -362,6 +362,8 @@ impl Default for Software {
 pub(crate) struct ManagerTrouble {
     /// The process is not running.
     pub(crate) down: bool,
+    /// The operator's line to it: cut, or swallowing what is sent.
+    pub(crate) operator_line: Line,
     /// The client ends with status 1.
     pub(crate) client_fails: bool,
     /// The client never ends.

@@ -263,6 +263,9 @@ impl Watch {
             Event::LinesKept { key, lines } => {
                 let read_at = self.fleet.as_of();
                 self.fleet.note_log_lines(key, &lines, read_at);
+                if let Some(lines) = self.read_lines.get(&key) {
+                    self.fleet.note_log_read(key, *lines);
+                }
                 self.unassessed = true;
             }
             Event::ManagerLines(result) => self.manager_lines(result, now, &mut effects),
@@ -351,9 +354,10 @@ impl Watch {
         effects.push(Effect::Publish);
     }
 
-    /// Which logs have grown since they were last read: the one looked at first, then flagged, then waiting, then others.
+    /// Which logs have grown since they were last read: the one looked at first, then flagged, then waiting, then others;
+    /// among equals the one that has waited longest, so that none is passed over for ever.
     fn queue_logs(&mut self) {
-        let mut wanted: Vec<(u8, Key)> = self
+        let mut wanted: Vec<(u8, Option<Timestamp>, Key)> = self
             .fleet
             .instances()
             .filter(|instance| instance.presence == Presence::Listed && instance.uuid.is_some())
@@ -373,13 +377,13 @@ impl Watch {
                 } else {
                     3
                 };
-                (urgency, instance.key)
+                (urgency, instance.log.read_at, instance.key)
             })
-            .filter(|(urgency, _)| !self.only_telling_logs || *urgency < 3)
+            .filter(|(urgency, ..)| !self.only_telling_logs || *urgency < 3)
             .collect();
         wanted.sort_unstable();
         wanted.truncate(LOG_READS_MAX);
-        self.queue = wanted.into_iter().rev().map(|(_, key)| key).collect();
+        self.queue = wanted.into_iter().rev().map(|(.., key)| key).collect();
     }
 
     fn ask(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {

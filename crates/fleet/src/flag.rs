@@ -297,7 +297,7 @@ impl Case<'_> {
                 certainty: "Not stuck by what is seen: it is writing. Late is certain, the cause is not known.".into(),
                 would_show: vec![format!("the pace of its {source} lines")],
             }),
-            ChannelHealth::Quiet { source, newest, control } => {
+            ChannelHealth::Quiet { source, newest, control, repeats } => {
                 let silent_from = newest.unwrap_or(self.instance.entered.at).max(self.instance.entered.at);
                 let silent_s = seconds_between(silent_from, self.around.as_of);
                 if silent_s <= silence_limit(state) {
@@ -307,6 +307,9 @@ impl Case<'_> {
                     return beyond.then(|| self.late_but_busy(expectation));
                 }
                 let proof = match (newest, control) {
+                    (Some(newest), _) if repeats.is_some() => {
+                        format!("its {source} log has only repeated itself for {}", self.ago(*newest))
+                    }
                     (Some(newest), _) => format!("its {source} lines came until {} ago", self.ago(*newest)),
                     (None, Some(name)) => format!("{name} runs the same image and does write {source}"),
                     (None, None) => format!("{source} is known to work"),
@@ -320,10 +323,13 @@ impl Case<'_> {
                         duration(silent_s),
                         self.and_gpu()
                     ),
-                    certainty:
+                    certainty: if repeats.is_some() {
+                        "Likely stuck: its log still arrives, and says the same again and again.".into()
+                    } else {
                         "Likely stuck: the log channel was working for it and would show progress. A log shipper that died \
                                 while the work goes on would look the same."
-                            .into(),
+                            .into()
+                    },
                     would_show: self.would_show(),
                 })
             }
@@ -384,6 +390,17 @@ impl Case<'_> {
     }
 
     fn running(&self) -> Option<Flag> {
+        let idle_by_its_word = self
+            .instance
+            .log
+            .no_work_at
+            .is_some_and(|at| seconds_between(at, self.around.as_of) <= silence_limit(&self.instance.state));
+        if idle_by_its_word {
+            return None;
+        }
+        if let ChannelHealth::Quiet { newest: Some(newest), repeats, .. } = self.log {
+            return self.running_silent((*newest).max(self.instance.entered.at), repeats.is_some());
+        }
         let idle_since = self.instance.gpu.idle_since(self.around.as_of)?;
         let idle_from = idle_since.max(self.instance.entered.at);
         if seconds_between(idle_from, self.around.as_of) <= RUNNING_IDLE_S {
@@ -404,6 +421,33 @@ impl Case<'_> {
             kind,
             since: shift(idle_from, RUNNING_IDLE_S),
             reason: format!("says running, but {}; {}", self.gpu_words(), self.log_words()),
+            certainty: certainty.into(),
+            would_show: self.would_show(),
+        })
+    }
+
+    /// Running, and its log showed proofs and shows none any more.
+    fn running_silent(&self, silent_from: Timestamp, repeats: bool) -> Option<Flag> {
+        let limit_s = silence_limit(&self.instance.state);
+        if seconds_between(silent_from, self.around.as_of) <= limit_s {
+            return None;
+        }
+        let busy = self.instance.gpu.is_busy(self.around.as_of);
+        let (kind, certainty) = match (busy, repeats) {
+            (true, _) => (
+                FlagKind::Invisible,
+                "Nothing shows proofs any more. Its GPU computes: that its log cannot reach the manager is as likely as trouble.",
+            ),
+            (false, true) => (FlagKind::Stalled, "Likely not proving: its log still arrives, and says the same again and again."),
+            (false, false) => (
+                FlagKind::Stalled,
+                "Likely not proving: its log showed proofs and shows none. A log shipper that died would look the same.",
+            ),
+        };
+        Some(Flag {
+            kind,
+            since: shift(silent_from, limit_s),
+            reason: format!("says running, but {}; {}", self.log_words(), self.gpu_words()),
             certainty: certainty.into(),
             would_show: self.would_show(),
         })
@@ -491,6 +535,9 @@ impl Case<'_> {
     fn log_words(&self) -> String {
         match self.log {
             ChannelHealth::Working { source, newest } => format!("newest {source} line {} ago", self.ago(*newest)),
+            ChannelHealth::Quiet { source, newest: Some(newest), repeats: Some(_), .. } => {
+                format!("its {source} log has only repeated itself for {}", self.ago(*newest))
+            }
             ChannelHealth::Quiet { source, newest: Some(newest), .. } => {
                 format!("no {source} line for {}", self.ago(*newest))
             }

@@ -1,8 +1,9 @@
 //! What could show progress, and whether it is working: the log channel and the GPU's load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::{Row, Snapshot, State, Timestamp, seconds_between};
+use crate::{LogLine, Row, Snapshot, State, Timestamp, seconds_between};
 
 /// GPU load from which a card counts as busy, percent.
 pub const GPU_BUSY_PERCENT: f64 = 10.0;
@@ -39,6 +40,12 @@ const ANNOUNCER: &str = "setup";
 /// Distinct arrivals within a state from which [`ANNOUNCER`] counts as showing progress.
 pub const PACE_ARRIVALS: usize = 3;
 
+/// A line that equals one of so many before it in its source says nothing new: a retry, a wait, a crash loop.
+const REPEATS_WITHIN: usize = 16;
+
+/// Words of curio for an empty queue: a running instance without work is idle and well.
+const NO_WORK: [&str; 2] = ["queue empty", "no work"];
+
 /// Whether one line of this source, whenever it came, proves that the source would show progress.
 pub(crate) fn one_line_is_proof(source: &str) -> bool {
     source != ANNOUNCER
@@ -49,12 +56,20 @@ pub(crate) fn one_line_is_proof(source: &str) -> bool {
 pub struct LogChannel {
     /// Newest line per source, by arrival at the manager.
     pub newest: BTreeMap<String, Timestamp>,
+    /// Newest line per source that said something new. Only such lines show progress.
+    pub newest_new: BTreeMap<String, Timestamp>,
+    /// What the latest distinct lines of each source were, as hashes, oldest first.
+    pub recent: BTreeMap<String, VecDeque<u64>>,
+    /// Newest line that told of an empty queue.
+    pub no_work_at: Option<Timestamp>,
     /// The latest distinct arrivals per source, oldest first, [`PACE_ARRIVALS`] at most: whether it goes on speaking.
     pub arrivals: BTreeMap<String, Vec<Timestamp>>,
     /// Lines in the manager's buffer by the latest dashboard; `None` where it has no buffer for the row.
     pub buffered: Option<u64>,
     /// When the buffer was last read in full or known to be empty.
     pub read_at: Option<Timestamp>,
+    /// Lines that it had then.
+    pub read_lines: Option<u64>,
 }
 
 /// Why a channel that answers could not have shown anything.
@@ -90,6 +105,8 @@ pub enum ChannelHealth {
         newest: Option<Timestamp>,
         /// Another instance of the same image whose lines are the proof.
         control: Option<String>,
+        /// It still writes, and only repeats itself: its newest line.
+        repeats: Option<Timestamp>,
     },
     /// It answers, and nothing could be there.
     Blind(WhyBlind),
@@ -98,8 +115,36 @@ pub enum ChannelHealth {
 }
 
 impl LogChannel {
-    /// Takes note of a line's arrival.
-    pub fn note_line(&mut self, source: &str, at: Timestamp) {
+    /// Takes note of a line.
+    pub fn note_line(&mut self, line: &LogLine) {
+        self.note_arrival(&line.source, line.at);
+        if NO_WORK.iter().any(|words| line.text.contains(words)) {
+            self.no_work_at = self.no_work_at.max(Some(line.at));
+        }
+        let hash = hash_of(&line.text);
+        let recent = self.recent.entry(line.source.clone()).or_default();
+        if let Some(place) = recent.iter().position(|known| *known == hash) {
+            // Again: it stays among the latest, and shows nothing.
+            recent.remove(place);
+            recent.push_back(hash);
+            return;
+        }
+        recent.push_back(hash);
+        if recent.len() > REPEATS_WITHIN {
+            recent.pop_front();
+        }
+        let newest = self.newest_new.entry(line.source.clone()).or_insert(line.at);
+        *newest = (*newest).max(line.at);
+    }
+
+    /// Takes note of a source's newest line, known by its time alone: taken to be new.
+    pub fn note_newest(&mut self, source: &str, at: Timestamp) {
+        self.note_arrival(source, at);
+        let newest = self.newest_new.entry(source.to_owned()).or_insert(at);
+        *newest = (*newest).max(at);
+    }
+
+    fn note_arrival(&mut self, source: &str, at: Timestamp) {
         let newest = self.newest.entry(source.to_owned()).or_insert(at);
         *newest = (*newest).max(at);
         let arrivals = self.arrivals.entry(source.to_owned()).or_default();
@@ -121,7 +166,7 @@ impl LogChannel {
         progress_sources(state)
             .iter()
             .filter(|source| one_line_is_proof(source) || self.keeps_pace(source, entered))
-            .filter_map(|source| self.newest.get_key_value(*source))
+            .filter_map(|source| self.newest_new.get_key_value(*source))
             .map(|(source, at)| (source.as_str(), *at))
             .max_by_key(|(_, at)| *at)
     }
@@ -140,18 +185,23 @@ impl LogChannel {
             return ChannelHealth::Blind(WhyBlind::NoSource);
         }
         if let Some((source, newest)) = self.newest_progress(state, entered) {
-            let recent = seconds_between(newest, as_of) <= silence_limit(state);
+            // Lines that wait to be read may be progress: silence reaches to the last reading only.
+            let lines_wait = self.buffered.zip(self.read_lines).is_some_and(|(buffered, read)| buffered != read);
+            let judged_at = self.read_at.filter(|_| lines_wait).unwrap_or(as_of);
+            let recent = seconds_between(newest, judged_at) <= silence_limit(state);
             return if recent {
                 ChannelHealth::Working { source: source.to_owned(), newest }
             } else {
-                ChannelHealth::Quiet { source: source.to_owned(), newest: Some(newest), control: None }
+                let spoken = self.newest.get(source).copied().filter(|at| seconds_between(*at, as_of) <= silence_limit(state));
+                ChannelHealth::Quiet { source: source.to_owned(), newest: Some(newest), control: None, repeats: spoken }
             };
         }
         if self.buffered.is_some_and(|lines| lines > 0) && self.read_at.is_none() {
             return ChannelHealth::NotAsked;
         }
         if let Some((source, name)) = control {
-            return ChannelHealth::Quiet { source: source.to_owned(), newest: None, control: Some(name.to_owned()) };
+            let control = Some(name.to_owned());
+            return ChannelHealth::Quiet { source: source.to_owned(), newest: None, control, repeats: None };
         }
         if progress_sources(state).contains(&ANNOUNCER) && self.newest.contains_key(ANNOUNCER) {
             return ChannelHealth::Blind(WhyBlind::OnlyAnnounces(ANNOUNCER.to_owned()));
@@ -164,6 +214,14 @@ impl LogChannel {
             _ => ChannelHealth::Blind(WhyBlind::NeverSpoke),
         }
     }
+}
+
+/// A line without what changes from one writing to the next although nothing happens: its time.
+fn hash_of(text: &str) -> u64 {
+    let is_time = |word: &&str| word.contains([':', '-']) && word.bytes().filter(u8::is_ascii_digit).count() >= 6;
+    let mut hasher = DefaultHasher::new();
+    text.split_whitespace().filter(|word| !is_time(word)).for_each(|word| word.hash(&mut hasher));
+    hasher.finish()
 }
 
 /// What vast.ai's record told of the GPU's load. Load is activity, not progress: a wedged kernel is busy too.

@@ -313,10 +313,17 @@ impl Fleet {
     pub fn note_log_lines<'a>(&mut self, key: Key, lines: impl IntoIterator<Item = &'a LogLine>, read_at: Option<Timestamp>) {
         let Some(instance) = self.instances.get_mut(&key) else { return };
         for line in lines {
-            instance.log.note_line(&line.source, line.at);
+            instance.log.note_line(line);
         }
         if read_at.is_some() {
             instance.log.read_at = read_at;
+        }
+    }
+
+    /// Takes note of how many lines the buffer had when it was last read.
+    pub fn note_log_read(&mut self, key: Key, lines: u64) {
+        if let Some(instance) = self.instances.get_mut(&key) {
+            instance.log.read_lines = Some(lines);
         }
     }
 
@@ -519,6 +526,7 @@ impl Fleet {
         {
             observed.buffers_emptied = true;
             instance.log.read_at = None;
+            instance.log.read_lines = None;
         }
         instance.log.buffered = row.log_lines;
         if row.log_lines == Some(0) {
@@ -704,7 +712,7 @@ impl Fleet {
             }
             for state in State::KNOWN {
                 let spoke = progress_sources(&state).iter().filter(|source| one_line_is_proof(source)).find(|source| {
-                    instance.log.newest.get(**source).is_some_and(|at| seconds_between(*at, as_of) < FORGET_AFTER_S)
+                    instance.log.newest_new.get(**source).is_some_and(|at| seconds_between(*at, as_of) < FORGET_AFTER_S)
                 });
                 if let Some(source) = spoke {
                     controls

@@ -42,13 +42,14 @@ pub fn silence(health: &ChannelHealth, state: &State) -> Option<Silence> {
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
     let never = owned(&["that the work failed", "that the work has not begun", "that several silent instances share one cause"]);
     let silence = match health {
-        ChannelHealth::Working { .. } => return None,
+        // It speaks: what it says is another matter.
+        ChannelHealth::Working { .. } | ChannelHealth::Quiet { repeats: Some(_), .. } => return None,
         ChannelHealth::NotAsked => Silence {
             seen: "The manager holds lines that have not been read yet.".to_owned(),
             can_mean: owned(&["anything: they are being read"]),
             cannot_mean: Vec::new(),
         },
-        ChannelHealth::Quiet { source, newest, control } => Silence {
+        ChannelHealth::Quiet { source, newest, control, .. } => Silence {
             seen: match (newest, control) {
                 (Some(_), _) => format!("It wrote {source} before and has stopped."),
                 (None, Some(name)) => format!("It never wrote {source}, though {name} does on the same image."),

@@ -325,8 +325,12 @@ fn buffers_that_empty_are_a_restart_until_the_managers_log_says_when() {
 }
 
 fn say(fleet: &mut Fleet, uuid: &str, source: &str, second: i64) {
+    say_text(fleet, uuid, source, second, &format!("step {second}"));
+}
+
+fn say_text(fleet: &mut Fleet, uuid: &str, source: &str, second: i64, text: &str) {
     let key = fleet.by_uuid(&InstanceUuid::new(uuid).unwrap()).unwrap().key;
-    fleet.note_log_lines(key, &[LogLine { source: source.into(), text: "x".into(), at: at(second) }], Some(at(second)));
+    fleet.note_log_lines(key, &[LogLine { source: source.into(), text: text.into(), at: at(second) }], Some(at(second)));
 }
 
 #[test]
@@ -396,6 +400,76 @@ fn progress_beats_time_and_load_is_not_stalled() {
     let mut idle = Fleet::new(60.0);
     idle.observe(&answer(41 * MINUTE, &[row.gpu(0.0)]));
     assert_eq!(flag_of(&mut idle, "aaaa"), Some(FlagKind::Stalled), "beyond what a benchmark has ever needed, and idle");
+}
+
+/// A script that waits, a fetch that is refused, a daemon in a crash loop: the log goes on, the work does not.
+#[test]
+fn a_log_that_only_repeats_itself_shows_no_progress() {
+    let row = Given::registered("aaaa", 7, -600).params_done(0).gpu(0.0);
+    let mut fleet = fleet();
+    fleet.observe(&answer(10, std::slice::from_ref(&row)));
+    say_text(&mut fleet, "aaaa", "benchout", 60, "2026-03-13T17:00:01Z batch: 12 proofs");
+    for minute in 2..14 {
+        say_text(
+            &mut fleet,
+            "aaaa",
+            "benchout",
+            minute * MINUTE,
+            &format!("2026-03-13T17:{minute:02}:01Z waiting for the daemon"),
+        );
+        fleet.observe(&answer(minute * MINUTE, std::slice::from_ref(&row)));
+        let expected = (minute == 13).then_some(FlagKind::Stalled);
+        assert_eq!(flag_of(&mut fleet, "aaaa"), expected, "minute {minute}");
+    }
+    let flag = only(&fleet).flag.as_ref().unwrap();
+    assert!(flag.reason.contains("has only repeated itself for 11 m") && flag.since == at(12 * MINUTE), "{}", flag.reason);
+    // A line that says something new: it goes on.
+    say_text(&mut fleet, "aaaa", "benchout", 14 * MINUTE, "proof 1/12: 87.0s ok");
+    fleet.observe(&answer(14 * MINUTE, &[row]));
+    fleet.assess();
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None);
+}
+
+#[test]
+fn a_running_instance_whose_log_stops_is_flagged_by_what_its_gpu_shows() {
+    for (gpu, told, expected) in [
+        (Some(0.0), "cuzk: proof 1 done", Some(FlagKind::Stalled)),
+        (None, "cuzk: proof 1 done", Some(FlagKind::Stalled)),
+        (Some(95.0), "cuzk: proof 1 done", Some(FlagKind::Invisible)),
+    ] {
+        let bare = Given::registered("aaaa", 7, -9_000).params_done(-8_000).bench_done(-6_000, 40.0).running();
+        let row = || gpu.map_or_else(|| bare.clone(), |load| bare.clone().gpu(load));
+        let mut fleet = fleet();
+        fleet.observe(&answer(10, &[row()]));
+        say_text(&mut fleet, "aaaa", "cuzk", 60, told);
+        fleet.observe(&answer(25 * MINUTE, &[row()]));
+        assert_eq!(flag_of(&mut fleet, "aaaa"), None, "half an hour is allowed");
+        fleet.observe(&answer(32 * MINUTE, &[row()]));
+        assert_eq!(flag_of(&mut fleet, "aaaa"), expected, "{gpu:?}");
+    }
+    // Idle by its own word: nothing is wrong.
+    let row = Given::registered("aaaa", 7, -9_000).params_done(-8_000).bench_done(-6_000, 40.0).running().gpu(0.0);
+    let mut fleet = fleet();
+    fleet.observe(&answer(10, std::slice::from_ref(&row)));
+    for minute in [1, 11, 21, 31, 41, 51] {
+        say_text(&mut fleet, "aaaa", "curio", minute * MINUTE, "INFO curio: no work: queue empty");
+        fleet.observe(&answer(minute * MINUTE + 10, std::slice::from_ref(&row)));
+        assert_eq!(flag_of(&mut fleet, "aaaa"), None, "minute {minute}");
+    }
+}
+
+/// Lines that wait at the manager may be progress: silence is known only up to the last reading.
+#[test]
+fn lines_not_read_yet_are_no_silence() {
+    let row = |lines| Given::registered("aaaa", 7, -600).params_done(0).gpu(0.0).lines(lines);
+    let mut fleet = fleet();
+    fleet.observe(&answer(10, &[row(5)]));
+    say(&mut fleet, "aaaa", "benchout", 60);
+    fleet.note_log_read(only(&fleet).key, 5);
+    fleet.observe(&answer(12 * MINUTE, &[row(9)]));
+    assert_eq!(flag_of(&mut fleet, "aaaa"), None, "four lines wait");
+    fleet.note_log_read(only(&fleet).key, 9);
+    assert_eq!(flag_of(&mut fleet, "aaaa"), Some(FlagKind::Stalled), "they were read, and showed nothing");
 }
 
 #[test]

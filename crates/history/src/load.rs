@@ -108,7 +108,7 @@ impl History {
             }
             for line in newest.query_map([*id], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))? {
                 let (source, at) = line?;
-                instance.log.note_line(&source, time(at));
+                instance.log.note_newest(&source, time(at));
             }
         }
         drop((entries, newest, open));

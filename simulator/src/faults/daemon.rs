@@ -37,6 +37,13 @@ pub(super) const FAULTS: &[FaultKind] = &[
         }),
     },
     FaultKind {
+        id: "status-disabled-by-default",
+        what: "The daemon does not serve its status. Nothing else is different.",
+        place: PLACE,
+        parameters: &[],
+        does: Does::Changes(|on, _| on.software.serves_status = false),
+    },
+    FaultKind {
         id: "srs-load-slow",
         what: "Loading 44 GiB of parameters takes long, for the disk is slow.",
         place: Place::Host,

@@ -1,6 +1,7 @@
 //! Faults of the manager, of the vast.ai client that it runs, and deeds done to it.
 
-use super::{Does, FaultKind, Place, number};
+use super::{Does, FaultKind, Place, number, word};
+use crate::conditions::Line;
 
 const PLACE: Place = Place::Manager;
 
@@ -11,6 +12,15 @@ pub(super) const FAULTS: &[FaultKind] = &[
         place: PLACE,
         parameters: &[],
         does: Does::Manager(|on, _| on.down = true),
+    },
+    FaultKind {
+        id: "observer-fault",
+        what: "The operator's own line to the manager fails; everything behind it goes on.",
+        place: PLACE,
+        parameters: &[word("way", &["cut", "swallows"], "how it fails: at once, or by never answering")],
+        does: Does::Manager(|on, given| {
+            on.operator_line = if given.word("way") == "swallows" { Line::Swallows } else { Line::Cut };
+        }),
     },
     FaultKind {
         id: "vast-cache-frozen-error",

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::{BODY_BYTES_MAX, SIMULATED_HEADER, Stage, market};
 use crate::ProverStatus;
+use crate::conditions::Line;
 
 pub(super) fn router(stage: Stage) -> Router {
     Router::new()
@@ -42,13 +43,24 @@ pub(super) fn router(stage: Stage) -> Router {
         .with_state(stage)
 }
 
-/// A manager that is down answers nothing; here: 503, for a socket cannot be closed and kept. Every answer says SIMULATED.
+/// A manager that is down, or behind a cut line, answers nothing; here: 503, for a socket cannot be closed and kept. Behind
+/// a line that swallows the client waits for ever. Every answer says SIMULATED.
 async fn as_the_manager(State(stage): State<Stage>, request: Request, next: Next) -> Response {
-    let down = !request.uri().path().starts_with("/sim/") && !stage.world().manager().is_up();
-    let mut response = if down {
-        (StatusCode::SERVICE_UNAVAILABLE, "the simulated manager is down\n").into_response()
+    let trouble = if request.uri().path().starts_with("/sim/") {
+        None
     } else {
-        next.run(request).await
+        let world = stage.world();
+        match (world.manager().is_up(), world.operator_line()) {
+            (true, Line::Good) => None,
+            (false, Line::Good) => Some("the simulated manager is down\n"),
+            (_, Line::Swallows) => Some(""),
+            (..) => Some("the simulated line to the manager is cut\n"),
+        }
+    };
+    let mut response = match trouble {
+        None => next.run(request).await,
+        Some("") => std::future::pending().await,
+        Some(words) => (StatusCode::SERVICE_UNAVAILABLE, words).into_response(),
     };
     response.headers_mut().insert(SIMULATED_HEADER, stage.header.clone());
     response

@@ -24,7 +24,7 @@ pub(crate) use instance::{Container, Contract, Instance, Source, Stuck, Task};
 pub use probe::{FileView, GpuView, HostView, ProcessView, ProverStatus, Smi, SshReach};
 pub use vast::{Account, ApiAnswer};
 
-use crate::conditions::{Conditions, ManagerTrouble, VastTrouble};
+use crate::conditions::{Conditions, Line, ManagerTrouble, VastTrouble};
 use crate::dice::Dice;
 use crate::hardware::Machine;
 use crate::manager::{FIRST_LISTING_MS, MONITOR_EVERY_MS, Manager, plus_ms};
@@ -382,18 +382,27 @@ impl World {
         self.by_vast.get(&vast_id).copied()
     }
 
-    /// The dashboard's body now, as the manager would send it; `None` while it is down. Virtual-time tests read this.
+    /// The operator's own line to the manager.
+    pub(crate) fn operator_line(&self) -> Line {
+        self.manager_trouble.operator_line
+    }
+
+    fn manager_answers(&self) -> bool {
+        self.manager.is_up() && self.operator_line() == Line::Good
+    }
+
+    /// The dashboard's body now, as the manager would send it; `None` while it does not answer. Virtual-time tests read this.
     pub fn dashboard_body(&self) -> Option<Vec<u8>> {
-        self.manager.is_up().then(|| wire::encode(&self.manager.dashboard(self.manager_now())))
+        self.manager_answers().then(|| wire::encode(&self.manager.dashboard(self.manager_now())))
     }
 
-    /// An instance log's body now; `None` while the manager is down.
+    /// An instance log's body now; `None` while the manager does not answer.
     pub fn instance_logs_body(&mut self, uuid: &str, tail: usize) -> Option<Vec<u8>> {
-        self.manager.is_up().then(|| wire::encode(&self.manager.instance_logs(uuid, tail, None)))
+        self.manager_answers().then(|| wire::encode(&self.manager.instance_logs(uuid, tail, None)))
     }
 
-    /// The manager log's body now; `None` while it is down.
+    /// The manager log's body now; `None` while it does not answer.
     pub fn manager_logs_body(&self, tail: usize) -> Option<Vec<u8>> {
-        self.manager.is_up().then(|| wire::encode(&self.manager.manager_logs(tail)))
+        self.manager_answers().then(|| wire::encode(&self.manager.manager_logs(tail)))
     }
 }

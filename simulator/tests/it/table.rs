@@ -418,4 +418,10 @@ const TABLE: &[(&str, f64, &[&str])] = &[
     ("vast-destroy-refused", 75.0, &[
         "D state killed", "V actual_status=running", "M has destroyed vast instance",
     ]),
+    ("observer-fault", 60.0, &[
+        "D state running", "L flows", "S runs cuzk-daemon",
+    ]),
+    ("status-disabled-by-default", 60.0, &[
+        "D state running", "L flows", "S runs cuzk-daemon", "Q refused",
+    ]),
 ];
