@@ -106,7 +106,8 @@ pub struct DrillTotals {
     pub instances: usize,
     /// Of those: struck by a fault.
     pub struck: usize,
-    /// Of the struck: expected to be anything but healthy.
+    /// Of the struck: those of which the scenario expects a verdict that asks for a person (stalled, invisible,
+    /// contradicted, leaking). What is merely slow, or was killed and is gone, asks for none.
     pub to_be_noticed: usize,
     /// Of those: flagged after the fault.
     pub noticed: usize,
@@ -292,7 +293,8 @@ fn sum(instances: &[DrillInstance]) -> DrillTotals {
             continue;
         };
         totals.struck += 1;
-        if it.expected.as_ref().is_some_and(|expected| expected.verdict != "healthy") {
+        let asks = |expected: &Expected| needs_a_person(&expected.verdict) && expected.verdict != "gone";
+        if it.expected.as_ref().is_some_and(asks) {
             totals.to_be_noticed += 1;
             // What was flagged before the fault is not noticed by it.
             let noticed = it.verdicts.iter().find(|said| needs_a_person(&said.verdict) && said.at_s >= fault_at_s);

@@ -183,7 +183,7 @@ impl World {
             (_, Some(Stuck::Call { spinning: false } | Stuck::Driver | Stuck::Budget | Stuck::NoWorker | Stuck::Report)) => {
                 (0.0, 1.0 + sway(0), held)
             }
-            (_, Some(Stuck::NoDaemon)) => (0.0, 1.0 + sway(0), held),
+            (_, Some(Stuck::NoDaemon | Stuck::Retrying)) => (0.0, 1.0 + sway(0), held),
             (Task::Proving, _) if !instance.conditions.software.has_work => (0.0, 2.0 + sway(0), held),
             (Task::Registering | Task::Fetching | Task::ReportingParameters, _) => (0.0, 6.0 + 5.0 * sway(0), 6.0),
             (Task::WarmingUp { beat: 3 }, _) if instance.conditions.software.translation_s > 0.0 => (0.0, 3.0, 20.0),
