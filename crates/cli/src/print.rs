@@ -273,6 +273,15 @@ pub(crate) fn page(page: &InstancePage) {
         evidence.add_row(vec![seen.channel.clone(), seen.health.clone(), clean(&seen.text)]);
     }
     out(&evidence.to_string());
+    if !page.said.is_empty() {
+        out("\nKnown words in its log and status");
+        for said in &page.said {
+            let times = if said.count > 1 { format!(", {} times", said.count) } else { String::new() };
+            out(&format!("  {} ({}{times}; written by {})", clean(&said.meaning), local(said.at), said.causes.join(", ")));
+            let source = if said.source.is_empty() { "status" } else { &said.source };
+            out(&format!("    {}: {}", clean(source), clean(&said.line)));
+        }
+    }
     if let Some(silence) = &page.silence {
         self::silence(silence);
     }

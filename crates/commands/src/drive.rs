@@ -20,6 +20,8 @@ use crate::watch::{Effect, Event, Pace, Watch};
 const LINES_ORDINARY: usize = 1_000;
 const LINES_MOST: usize = 10_000;
 /// Transitions and gauges on an instance's page at most.
+/// Newest lines in which known words are looked for.
+const SAID_LINES: usize = 2_000;
 const LIFE_MOST: usize = 200;
 const GAUGES_MOST: usize = 1_500;
 /// Views published at most this often.
@@ -342,6 +344,7 @@ impl Driver {
                 })
                 .collect(),
             evidence: view::evidence(instance),
+            said: view::said(instance, &self.history.lines(self.fleet_id, LogOwner::Instance(key), &newest_lines())?),
             silence: view::silence(instance),
             gaps: self.history.gaps(self.fleet_id, since)?.into_iter().map(|(from, to)| GapView { from, to }).collect(),
             first_seen_at: instance.first_seen_at,
@@ -397,6 +400,11 @@ pub(crate) enum Ask {
     Logs(LogRequest, oneshot::Sender<Result<LogPage, ApiError>>),
     Refresh,
     Speed(f64),
+}
+
+/// The lines in which known words are looked for.
+fn newest_lines() -> LogQuery {
+    LogQuery { limit: SAID_LINES, ..LogQuery::default() }
 }
 
 /// The instance that a person means: an id, a unique prefix of one, a vast.ai number or a label.

@@ -271,6 +271,8 @@ dto! {
         flags: Vec<PastFlag>,
         /// What was looked at.
         evidence: Vec<EvidenceView>,
+        /// Known words in its log and in vast.ai's status, newest first.
+        said: Vec<SaidView>,
         /// What its silence can and cannot mean, where its log is silent.
         silence: Option<SilenceView>,
         /// Times without answers from the manager.
@@ -350,6 +352,30 @@ dto! {
         /// When it was last true.
         #[ts(type = "string | null")]
         at: Option<Timestamp>,
+    }
+
+    /// Known words that were written, with the line that is the reference.
+    SaidView {
+        /// Stable kebab-case id of the signature.
+        id: String,
+        /// What it means: what was written, not what is wrong.
+        meaning: String,
+        /// Causes in the catalogue that write it.
+        causes: Vec<String>,
+        /// `manager-instance-log` or `vast-record`.
+        channel: String,
+        /// Log source; empty for vast.ai's status.
+        source: String,
+        /// The newest such line; hostile text, cut to 400 characters.
+        line: String,
+        /// When it arrived.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// When the first of those looked at did.
+        #[ts(type = "string")]
+        first_at: Timestamp,
+        /// How many were among the lines looked at.
+        count: usize,
     }
 
     /// What a silence means.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dwell_fleet::{
-    ChannelHealth, Expectation, ExpectationBase, Flag, FlagKind, Instance, Presence, Rejected, State, Timestamp, money,
+    ChannelHealth, Expectation, ExpectationBase, Flag, FlagKind, Instance, LogLine, Presence, Rejected, State, Timestamp, money,
     seconds_between, state_counts, words,
 };
 use dwell_history::{StoredLine, TransitionRecord};
@@ -232,6 +232,36 @@ pub(crate) fn silence(instance: &Instance) -> Option<SilenceView> {
     let assessment = instance.assessment.as_ref()?;
     let silence = words::silence(&assessment.log_health, &instance.state)?;
     Some(SilenceView { seen: silence.seen, can_mean: silence.can_mean, cannot_mean: silence.cannot_mean })
+}
+
+/// Known words in an instance's newest lines and in vast.ai's present status of it.
+pub(crate) fn said(instance: &Instance, lines: &[StoredLine]) -> Vec<SaidView> {
+    let shown = |said: dwell_diagnosis::Said, channel: &str| SaidView {
+        id: said.signature.id.to_owned(),
+        meaning: said.signature.meaning.to_owned(),
+        causes: said.signature.causes.iter().map(|cause| (*cause).to_owned()).collect(),
+        channel: channel.to_owned(),
+        source: said.source,
+        line: said.line,
+        at: said.at,
+        first_at: said.first_at,
+        count: said.count,
+    };
+    let status: Vec<LogLine> = instance
+        .row
+        .vast
+        .status_msg
+        .iter()
+        .map(|text| LogLine {
+            source: String::new(),
+            text: text.clone(),
+            at: instance.vast_told_at.unwrap_or(instance.last_listed_at),
+        })
+        .collect();
+    let of_status = dwell_diagnosis::said(dwell_diagnosis::Channel::VastStatus, &status);
+    let of_log = dwell_diagnosis::said(dwell_diagnosis::Channel::InstanceLog, lines.iter().map(|stored| &stored.line));
+    let of_status = of_status.into_iter().map(|said| shown(said, "vast-record"));
+    of_status.chain(of_log.into_iter().map(|said| shown(said, "manager-instance-log"))).collect()
 }
 
 pub(crate) fn evidence(instance: &Instance) -> Vec<EvidenceView> {

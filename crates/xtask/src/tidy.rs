@@ -9,13 +9,14 @@ use serde_json::Value;
 use crate::{cargo, root};
 
 /// For each member the members it may depend on (to build or to run, not for its tests).
-const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
     ("dwell-fleet", &[]),
+    ("dwell-diagnosis", &["dwell-fleet"]),
     ("dwell-wire", &["dwell-fleet"]),
     ("dwell-clients", &["dwell-fleet", "dwell-wire"]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
-    ("dwell-commands", &["dwell-clients", "dwell-fleet", "dwell-history", "dwell-simulator", "dwell-wire"]),
+    ("dwell-commands", &["dwell-clients", "dwell-diagnosis", "dwell-fleet", "dwell-history", "dwell-simulator", "dwell-wire"]),
     ("dwell-cli", &["dwell-commands"]),
     ("dwell-web", &["dwell-commands"]),
     ("dwell-desktop", &["dwell-commands"]),

@@ -377,6 +377,10 @@ flags: Array<PastFlag>,
  */
 evidence: Array<EvidenceView>, 
 /**
+ * Known words in its log and in vast.ai's status, newest first.
+ */
+said: Array<SaidView>, 
+/**
  * What its silence can and cannot mean, where its log is silent.
  */
 silence: SilenceView | null, 
@@ -485,6 +489,43 @@ text: string,
  * When it was last true.
  */
 at: string | null, };
+export type SaidView = { 
+/**
+ * Stable kebab-case id of the signature.
+ */
+id: string, 
+/**
+ * What it means: what was written, not what is wrong.
+ */
+meaning: string, 
+/**
+ * Causes in the catalogue that write it.
+ */
+causes: Array<string>, 
+/**
+ * `manager-instance-log` or `vast-record`.
+ */
+channel: string, 
+/**
+ * Log source; empty for vast.ai's status.
+ */
+source: string, 
+/**
+ * The newest such line; hostile text, cut to 400 characters.
+ */
+line: string, 
+/**
+ * When it arrived.
+ */
+at: string, 
+/**
+ * When the first of those looked at did.
+ */
+first_at: string, 
+/**
+ * How many were among the lines looked at.
+ */
+count: number, };
 export type SilenceView = { 
 /**
  * What was seen.

@@ -1,0 +1,75 @@
+//! Signatures: found wherever they stand, and nothing else is.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::collections::BTreeSet;
+
+use dwell_diagnosis::{Channel, SIGNATURES, matches, said};
+use dwell_fleet::{LogLine, Timestamp};
+use proptest::prelude::*;
+
+#[test]
+fn each_is_found_in_its_own_channel_and_in_no_other() {
+    let mut ids = BTreeSet::new();
+    for signature in SIGNATURES {
+        assert!(ids.insert(signature.id), "{} is there twice", signature.id);
+        assert!(!signature.causes.is_empty() && signature.fragment.len() >= 6 || signature.id == "gsp", "{}", signature.id);
+        assert!(!signature.meaning.ends_with('.'), "{}: a sentence part", signature.id);
+        let line = format!("2026-03-13T17:00:01Z \u{1b}[31mERROR\u{1b}[0m {} and more", signature.fragment.to_uppercase());
+        let found = matches(signature.channel, &line);
+        assert!(found.iter().any(|found| found.id == signature.id), "{}", signature.id);
+        assert!(found.iter().all(|found| found.channel == signature.channel));
+    }
+}
+
+#[test]
+fn the_newest_line_is_the_reference() {
+    let line = |second: i64, source: &str, text: &str| LogLine {
+        source: source.to_owned(),
+        text: text.to_owned(),
+        at: Timestamp::from_second(second).unwrap(),
+    };
+    let lines = [
+        line(1, "benchout", "batch: 12 proofs"),
+        line(2, "benchdaemon", "ERROR cuzk: job failed: out of memory"),
+        line(3, "benchout", "warm-up failed: rpc error: out of memory; retrying"),
+        line(4, "benchdaemon", "WARN cuzk: cudaHostAlloc failed: out of memory; using pageable memory"),
+    ];
+    let said = said(Channel::InstanceLog, &lines);
+    let told: Vec<_> =
+        said.iter().map(|said| (said.signature.id, said.count, said.at.as_second(), said.source.as_str())).collect();
+    assert_eq!(told, [("out-of-memory", 3, 4, "benchdaemon"), ("pinned", 1, 4, "benchdaemon"), ("rpc-error", 1, 3, "benchout")]);
+    assert_eq!(said[0].first_at.as_second(), 2);
+}
+
+#[test]
+fn ordinary_lines_say_nothing() {
+    for text in [
+        "Registered with manager",
+        "Params: 12.3 of 100.0 GiB",
+        "INFO cuzk: warm-up 40 %",
+        "INFO cuzk: SRS loaded, pinned 44.1 GiB",
+        "proof 3/12: 87.1s ok",
+        "PoRep task 48012 completed",
+        "cuzk: proof 12 done in 87.3s, self-check 10/10",
+    ] {
+        assert!(matches(Channel::InstanceLog, text).is_empty(), "{text}");
+    }
+    for text in ["[monitor] cached 7 vast instances", "[param-done] uuid=6259fe5e", "[monitor] cached 250 vast instances"] {
+        assert!(matches(Channel::ManagerLog, text).is_empty(), "{text}");
+    }
+    assert!(matches(Channel::VastStatus, "success, running magik6k/curio-cuzk:latest").is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any text is searched without harm, also where it is cut inside a character, and what is appended never hides what
+    /// was found.
+    #[test]
+    fn any_text_can_be_searched(text in ".{0,200}", more in ".{0,200}", times in 1..200_usize) {
+        let long = text.repeat(times);
+        let before = matches(Channel::InstanceLog, &long).len();
+        prop_assert!(matches(Channel::InstanceLog, &(long + &more)).len() >= before);
+    }
+}
