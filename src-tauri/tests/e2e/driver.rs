@@ -9,6 +9,10 @@ use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 
+/// Longest wait for any one call to the driver.
+const CALL_WITHIN: Duration = Duration::from_secs(60);
+/// Longest wait for a session: a browser starts within a few seconds.
+const SESSION_WITHIN: Duration = Duration::from_secs(30);
 /// Longest wait for anything on the screen. Generous: the machine may be busy; nothing waits longer than it must.
 const WITHIN: Duration = Duration::from_secs(60);
 
@@ -41,59 +45,75 @@ fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-async fn session(program: &str, arguments: &[String], port: u16, capabilities: Value) -> Browser {
+/// A session with a driver that `program` becomes when it is given the arguments for a port. Now and then a browser does
+/// not come up and its driver waits for it without end: then another one is tried.
+async fn session(program: &str, arguments: impl Fn(u16) -> Vec<String>, capabilities: Value) -> Browser {
+    const TRIES: usize = 4;
     assert!(std::env::var_os("DISPLAY").is_some(), "no display: run these tests with `cargo xtask test`");
-    let folder = tempfile::tempdir().unwrap();
-    let process = Command::new(program)
-        .args(arguments)
-        .env("XDG_DATA_HOME", folder.path().join("data"))
-        .env("XDG_CACHE_HOME", folder.path().join("cache"))
-        .env("XDG_CONFIG_HOME", folder.path().join("config"))
-        // As the window does for itself where there is no GPU to draw on (`boot.rs`).
-        .envs((!Path::new("/dev/dri/renderD128").exists()).then_some(("WEBKIT_DISABLE_COMPOSITING_MODE", "1")))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|error| panic!("cannot start {program}: {error}; `cargo xtask test` installs it"));
-    let driver = Driver(process);
     let Value::Object(capabilities) = capabilities else { panic!("capabilities are an object") };
-    let began = std::time::Instant::now();
-    let client = loop {
-        let connected = ClientBuilder::new(HttpConnector::new())
-            .capabilities(capabilities.clone())
-            .connect(&format!("http://127.0.0.1:{port}"))
-            .await;
-        match connected {
-            Ok(client) => break client,
-            Err(error) => assert!(began.elapsed() < WITHIN, "no session: {error}"),
+    for _ in 0..TRIES {
+        let port = free_port();
+        let folder = tempfile::tempdir().unwrap();
+        let process = Command::new(program)
+            .args(arguments(port))
+            .env("XDG_DATA_HOME", folder.path().join("data"))
+            .env("XDG_CACHE_HOME", folder.path().join("cache"))
+            .env("XDG_CONFIG_HOME", folder.path().join("config"))
+            // As the window does for itself where there is no GPU to draw on (`boot.rs`).
+            .envs((!Path::new("/dev/dri/renderD128").exists()).then_some(("WEBKIT_DISABLE_COMPOSITING_MODE", "1")))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {program}: {error}; `cargo xtask test` installs it"));
+        let driver = Driver(process);
+        let connecting = async {
+            loop {
+                let connected = ClientBuilder::new(HttpConnector::new())
+                    .capabilities(capabilities.clone())
+                    .connect(&format!("http://127.0.0.1:{port}"))
+                    .await;
+                if let Ok(client) = connected {
+                    break client;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        if let Ok(client) = tokio::time::timeout(SESSION_WITHIN, connecting).await {
+            return Browser { client, driver, _folder: folder };
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    };
-    Browser { client, driver, _folder: folder }
+    }
+    panic!("{program} gave no session in {TRIES} tries of {SESSION_WITHIN:?}");
 }
 
 /// A plain WebKitGTK browser: the engine of the window, without the window.
 pub(crate) async fn engine() -> Browser {
-    let port = free_port();
     let binary = MINI_BROWSER.iter().find(|path| Path::new(path).exists()).expect("MiniBrowser of webkit2gtk-driver");
     let options = json!({ "webkitgtk:browserOptions": { "binary": binary, "args": ["--automation"] } });
-    let arguments = [format!("--port={port}"), "--host=127.0.0.1".to_owned()];
-    let browser = session("WebKitWebDriver", &arguments, port, options).await;
-    browser.client.set_window_rect(0, 0, 1280, 800).await.unwrap();
+    let arguments = |port| vec![format!("--port={port}"), "--host=127.0.0.1".to_owned()];
+    let browser = session("WebKitWebDriver", arguments, options).await;
+    within("window size", browser.client.set_window_rect(0, 0, 1280, 800)).await.unwrap();
     browser
 }
 
 /// The real window, started with these arguments.
 pub(crate) async fn window(arguments: &[&str]) -> Browser {
-    let (port, native) = (free_port(), free_port());
     let installed = repository("tools/bin/tauri-driver");
     let program = if installed.exists() { installed.display().to_string() } else { "tauri-driver".to_owned() };
     let options = json!({
         "browserName": "wry",
         "tauri:options": { "application": env!("CARGO_BIN_EXE_dwell-desktop"), "args": arguments },
     });
-    session(&program, &["--port".into(), port.to_string(), "--native-port".into(), native.to_string()], port, options).await
+    let arguments =
+        |port: u16| ["--port", &port.to_string(), "--native-port", &free_port().to_string()].map(str::to_owned).to_vec();
+    session(&program, arguments, options).await
+}
+
+/// A call to the driver that does not come back is a failure with a name, not a test that never ends.
+async fn within<T>(what: &str, call: impl Future<Output = T>) -> T {
+    tokio::time::timeout(CALL_WITHIN, call)
+        .await
+        .unwrap_or_else(|_| panic!("the driver did not answer in {CALL_WITHIN:?}: {what}"))
 }
 
 impl Browser {
@@ -103,6 +123,15 @@ impl Browser {
             Ok(element) => element,
             Err(error) => panic!("{css} did not appear: {error}\n{}", self.state().await),
         }
+    }
+
+    /// Chooses an option of a select as its own menu would: that menu is the system's, beyond a driver's reach.
+    pub(crate) async fn choose(&self, css: &str, value: &str) {
+        self.find(css).await;
+        let script = "const select = document.querySelector(arguments[0]); select.value = arguments[1];
+            select.dispatchEvent(new Event('change', { bubbles: true })); return select.value === arguments[1]";
+        let chosen = within(css, self.client.execute(script, vec![json!(css), json!(value)])).await;
+        assert_eq!(chosen.unwrap_or_default(), json!(true), "{css} has no option {value}");
     }
 
     /// Waits until the page shows a text.
@@ -124,12 +153,12 @@ impl Browser {
 
     /// Runs a script in the page.
     pub(crate) async fn run(&self, script: &str) -> Value {
-        self.client.execute(script, vec![]).await.unwrap_or_else(|error| panic!("{script}: {error}"))
+        within(script, self.client.execute(script, vec![])).await.unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
     /// Runs a script that gives its result to a callback.
     pub(crate) async fn run_async(&self, script: &str) -> Value {
-        self.client.execute_async(script, vec![]).await.unwrap_or_else(|error| panic!("{script}: {error}"))
+        within(script, self.client.execute_async(script, vec![])).await.unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
     /// Everything readable on the page.
@@ -148,7 +177,7 @@ impl Browser {
 
     /// Presses keys, as a person would who has nothing in focus.
     pub(crate) async fn press(&self, keys: &str) -> Result<(), CmdError> {
-        self.client.active_element().await?.send_keys(keys).await
+        within(keys, async { self.client.active_element().await?.send_keys(keys).await }).await
     }
 
     /// Begins to note what the content policy refuses.
@@ -177,7 +206,7 @@ impl Browser {
     }
 
     pub(crate) async fn close(self) {
-        let _ = self.client.close().await;
+        let _ = tokio::time::timeout(CALL_WITHIN, self.client.close()).await;
         drop(self.driver);
     }
 }

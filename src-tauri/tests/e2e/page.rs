@@ -173,6 +173,9 @@ async fn lines_lost_by_a_restart_are_still_shown_and_marked() {
     let browser = &page.browser;
     browser.run("location.hash = '#/instance/0badcafe-0000-4000-8000-000000000001'").await;
     browser.sees("cuzk: proof").await;
+    let at_end = "const list = document.querySelector('.log [role=log]');
+        return list.scrollHeight > list.clientHeight && list.scrollTop + list.clientHeight >= list.scrollHeight - 30";
+    browser.until(at_end).await;
     let before = browser.run("return document.querySelectorAll('.log .line').length").await;
     assert!(before.as_u64().is_some_and(|lines| lines > 3), "{before}");
     // Ten minutes and a restart later; the instance has written since.
@@ -318,8 +321,13 @@ async fn every_view_is_accessible_in_both_themes() {
 async fn a_drill_is_played_and_debriefed() {
     let page = page().await;
     let browser = &page.browser;
+    // The first page is there: a place named while it still loads can leave the driver waiting for both.
+    browser.find("[data-scenario]").await;
     browser.run("location.hash = '#/drills'").await;
-    browser.find("[data-drill=bench-report-lost]").await.click().await.unwrap();
+    // By keyboard: a click on an element far down a long page does not always come back from the driver.
+    browser.find("[data-drill=bench-report-lost]").await;
+    browser.run("document.querySelector('[data-drill=bench-report-lost]').focus()").await;
+    browser.press(&Key::Enter.to_string()).await.unwrap();
     browser.find("[data-testid=drill-banner]").await;
     browser.sees("Nothing here is real").await;
     assert!(!browser.text().await.contains("bench-report-lost"), "the truth is not told before the end");
@@ -337,7 +345,7 @@ async fn a_drill_is_played_and_debriefed() {
     for (row, answer) in stuck.iter().zip(["bench-report-lost", "params-slow"]) {
         browser.run(&format!("location.hash = '#/instance/{}'", row.id)).await;
         browser.until(&format!("return document.querySelector('[data-testid=instance-id]')?.innerText === '{}'", row.id)).await;
-        browser.find("[data-testid=drill-answer] select").await.select_by_value(answer).await.unwrap();
+        browser.choose("[data-testid=drill-answer] select", answer).await;
         browser.until(&format!("return document.querySelector('[data-testid=drill-answer] select').value === '{answer}'")).await;
     }
     browser.run("[...document.querySelectorAll('[data-testid=drill-banner] button')].at(-1).click()").await;
