@@ -452,9 +452,23 @@ fn one_of<'a>(what: &str, given: &Spanned<String>, known: impl Iterator<Item = &
     if known.clone().any(|known| known == given.get_ref()) {
         return Ok(());
     }
+    /// Longer lists are not read: the nearest name helps more.
+    const LISTED_MOST: usize = 20;
     let list: Vec<&str> = known.collect();
-    let expected = if list.is_empty() { "there is none".to_owned() } else { format!("expected one of: {}", list.join(", ")) };
+    let nearest = || list.iter().max_by(|one, other| near(one, given.get_ref()).total_cmp(&near(other, given.get_ref())));
+    let expected = match list.len() {
+        0 => "there is none".to_owned(),
+        1..=LISTED_MOST => format!("expected one of: {}", list.join(", ")),
+        all => format!(
+            "expected one of {all}, of which {:?} is the nearest; `dwellctl drill faults` lists them",
+            nearest().copied().unwrap_or_default()
+        ),
+    };
     Err((given.span(), format!("unknown {what} {:?}; {expected}", given.get_ref())))
+}
+
+fn near(known: &str, given: &str) -> f64 {
+    strsim::jaro_winkler(known, given)
 }
 
 fn check_gpu(gpu: &Spanned<String>) -> Result<(), Mistake> {
@@ -522,8 +536,8 @@ mod tests {
         assert!(error.starts_with("mine.toml:") && error.contains("sede") && error.contains("expected one of"), "{error}");
         let error = mistake(|text| text.replacen("image = \"oldest\"", "image = \"elder\"", 1));
         assert!(error.contains("unknown image \"elder\"; expected one of: oldest, old"), "{error}");
-        let error = mistake(|text| format!("{text}\n[[fault]]\nkind = \"gremlin\"\nat = \"0s\"\n"));
-        assert!(error.contains("unknown fault \"gremlin\"; expected one of: host-gpu-refuses-start"), "{error}");
+        let error = mistake(|text| format!("{text}\n[[fault]]\nkind = \"host-oom\"\nat = \"0s\"\n"));
+        assert!(error.contains("unknown fault \"host-oom\"") && error.contains("\"host-oom-global\" is the nearest"), "{error}");
         let error =
             mistake(|text| format!("{text}\n[[fault]]\nkind = \"params-slow\"\nat = \"0s\"\nwith = {{ share = \"half\" }}\n"));
         assert!(error.ends_with("share expects a number (of the bandwidth)"), "{error}");
