@@ -367,7 +367,9 @@ impl Driver {
         let started = self.watch.fleet().manager_run().started_at;
         let lines = self.history.lines(self.fleet_id, owner, &query)?;
         let instance = key.and_then(|key| self.watch.fleet().instance(key));
+        let said = if key.is_none() { view::said_by_manager(&lines) } else { Vec::new() };
         Ok(LogPage {
+            said,
             lines: lines.into_iter().map(|stored| view::line(stored, started)).collect(),
             sources: self
                 .history

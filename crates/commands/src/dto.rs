@@ -362,7 +362,7 @@ dto! {
         meaning: String,
         /// Causes in the catalogue that write it.
         causes: Vec<String>,
-        /// `manager-instance-log` or `vast-record`.
+        /// `manager-instance-log`, `manager-log` or `vast-record`.
         channel: String,
         /// Log source; empty for vast.ai's status.
         source: String,
@@ -608,6 +608,8 @@ dto! {
         /// Start of the manager's present run: lines from before are gone from the manager.
         #[ts(type = "string | null")]
         manager_started_at: Option<Timestamp>,
+        /// Known words in these lines, newest first; of the manager's own log only.
+        said: Vec<SaidView>,
         /// What the silence means, where the log is silent.
         silence: Option<SilenceView>,
         /// When the log was last read, on the manager's clock; `null` where it was not.

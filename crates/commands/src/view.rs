@@ -236,17 +236,6 @@ pub(crate) fn silence(instance: &Instance) -> Option<SilenceView> {
 
 /// Known words in an instance's newest lines and in vast.ai's present status of it.
 pub(crate) fn said(instance: &Instance, lines: &[StoredLine]) -> Vec<SaidView> {
-    let shown = |said: dwell_diagnosis::Said, channel: &str| SaidView {
-        id: said.signature.id.to_owned(),
-        meaning: said.signature.meaning.to_owned(),
-        causes: said.signature.causes.iter().map(|cause| (*cause).to_owned()).collect(),
-        channel: channel.to_owned(),
-        source: said.source,
-        line: said.line,
-        at: said.at,
-        first_at: said.first_at,
-        count: said.count,
-    };
     let status: Vec<LogLine> = instance
         .row
         .vast
@@ -260,8 +249,28 @@ pub(crate) fn said(instance: &Instance, lines: &[StoredLine]) -> Vec<SaidView> {
         .collect();
     let of_status = dwell_diagnosis::said(dwell_diagnosis::Channel::VastStatus, &status);
     let of_log = dwell_diagnosis::said(dwell_diagnosis::Channel::InstanceLog, lines.iter().map(|stored| &stored.line));
-    let of_status = of_status.into_iter().map(|said| shown(said, "vast-record"));
-    of_status.chain(of_log.into_iter().map(|said| shown(said, "manager-instance-log"))).collect()
+    let of_status = of_status.into_iter().map(|said| said_view(said, "vast-record"));
+    of_status.chain(of_log.into_iter().map(|said| said_view(said, "manager-instance-log"))).collect()
+}
+
+/// Known words in lines of the manager's own log.
+pub(crate) fn said_by_manager(lines: &[StoredLine]) -> Vec<SaidView> {
+    let said = dwell_diagnosis::said(dwell_diagnosis::Channel::ManagerLog, lines.iter().map(|stored| &stored.line));
+    said.into_iter().map(|said| said_view(said, "manager-log")).collect()
+}
+
+fn said_view(said: dwell_diagnosis::Said, channel: &str) -> SaidView {
+    SaidView {
+        id: said.signature.id.to_owned(),
+        meaning: said.signature.meaning.to_owned(),
+        causes: said.signature.causes.iter().map(|cause| (*cause).to_owned()).collect(),
+        channel: channel.to_owned(),
+        source: said.source,
+        line: said.line,
+        at: said.at,
+        first_at: said.first_at,
+        count: said.count,
+    }
 }
 
 pub(crate) fn evidence(instance: &Instance) -> Vec<EvidenceView> {

@@ -503,7 +503,7 @@ meaning: string,
  */
 causes: Array<string>, 
 /**
- * `manager-instance-log` or `vast-record`.
+ * `manager-instance-log`, `manager-log` or `vast-record`.
  */
 channel: string, 
 /**
@@ -859,6 +859,10 @@ sources: Array<SourceCount>,
  * Start of the manager's present run: lines from before are gone from the manager.
  */
 manager_started_at: string | null, 
+/**
+ * Known words in these lines, newest first; of the manager's own log only.
+ */
+said: Array<SaidView>, 
 /**
  * What the silence means, where the log is silent.
  */
