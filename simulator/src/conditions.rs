@@ -178,13 +178,11 @@ pub(crate) struct Lines {
     pub(crate) names: bool,
     /// The operator's key is accepted.
     pub(crate) key_accepted: bool,
-    /// From the operator to the instance.
-    pub(crate) ssh: Line,
 }
 
 impl Default for Lines {
     fn default() -> Self {
-        Self { manager: Line::Good, tunnel: true, parameters: Line::Good, names: true, key_accepted: true, ssh: Line::Good }
+        Self { manager: Line::Good, tunnel: true, parameters: Line::Good, names: true, key_accepted: true }
     }
 }
 

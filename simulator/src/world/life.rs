@@ -412,8 +412,12 @@ impl World {
         self.budget_gib(index).min(BUDGET_WANTED_GIB)
     }
 
-    /// The daemon has grown to its budget: the kernel ends it if that is more than the container may use.
+    /// The daemon has grown to its budget: the kernel ends it if that is more than the container may use, or the host has.
     fn grows_too_large(&mut self, index: usize) -> bool {
+        if self.instances[index].conditions.host.memory_exhausted {
+            self.global_oom(index);
+            return true;
+        }
         let (wanted, limit) = (self.memory_wanted_gib(index), self.memory_limit_gib(index));
         if wanted <= limit {
             return false;

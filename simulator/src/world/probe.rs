@@ -161,7 +161,7 @@ impl World {
         if instance.container.is_none() || direct && !conditions.host.direct_ports || instance.contract.runtype == "args" {
             return SshReach::NoAddress;
         }
-        if conditions.host.offline || matches!(conditions.lines.ssh, Line::Cut | Line::Swallows) {
+        if conditions.host.offline {
             return SshReach::TimedOut;
         }
         if conditions.software.tool_lacking == Some("ssh") {

@@ -133,8 +133,7 @@ impl Seen {
                 (Some(smi), _) => format!("{smi:?}").contains(argument.trim_start_matches("has ")),
                 (None, _) => false,
             },
-            // A third of the machines does not let a container read it.
-            "kernel" => host.kernel.as_ref().is_none_or(|lines| lines.iter().any(|(_, line)| line.contains(argument))),
+            "kernel" => host.kernel.as_ref().is_some_and(|lines| lines.iter().any(|(_, line)| line.contains(argument))),
             "resolves" => host.clock.is_some() && !host.resolves_names,
             "manager" => host.clock.is_some() && !host.reaches_manager,
             "throttled" => host.throttled_periods > 0,
@@ -151,14 +150,17 @@ impl Seen {
 
 include!("table.rs");
 
-/// Runs a shipped scenario to a moment (minutes after its first screen) and looks at the first instance that its fault struck.
-fn look(name: &str, minutes: f64) -> (Seen, Scenario) {
+/// Runs a shipped scenario to a moment (minutes after its first screen) and looks at the first instance that its fault
+/// struck; where the kernel log is asked for, at the first that lets it be read: a third of the machines does not.
+fn look(name: &str, minutes: f64, kernel: bool) -> (Seen, Scenario) {
     let scenario = Scenario::named(name).unwrap();
     let (seed, start) = (scenario.seed, scenario.start);
     let mut world = World::new(scenario.clone(), seed, start);
     world.advance_to(start + jiff::SignedDuration::from_secs((minutes * 60.0) as i64));
     let aimed = scenario.diagnoses[0].target();
-    let struck = aimed.and_then(|target| world.selected(Some(target)).first().copied());
+    let readable = |world: &World, vast_id: u64| world.host_view(vast_id).is_some_and(|host| host.kernel.is_some());
+    let struck = aimed.map(|target| world.selected(Some(target))).unwrap_or_default();
+    let struck = struck.into_iter().find(|vast_id| !kernel || readable(&world, *vast_id));
     let by_fault = |world: &World| {
         let truths = world.truth();
         truths.iter().find(|truth| truth.causes.iter().any(|cause| cause == scenario.faults[0].id())).map(|truth| truth.vast_id)
@@ -171,7 +173,7 @@ fn look(name: &str, minutes: f64) -> (Seen, Scenario) {
 fn every_cause_shows_what_the_catalogue_says() {
     let mut wrong = Vec::new();
     for (name, minutes, checks) in TABLE {
-        let (seen, _) = look(name, *minutes);
+        let (seen, _) = look(name, *minutes, checks.iter().any(|check| check.starts_with("S kernel")));
         for check in checks.iter().filter(|check| !seen.holds(check)) {
             wrong.push(format!("{name} at {minutes} min: not {check:?}"));
         }

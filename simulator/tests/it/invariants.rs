@@ -149,7 +149,7 @@ fn faults_are_documented() {
     let mut ids = std::collections::BTreeSet::new();
     for kind in fault_kinds() {
         assert!(ids.insert(kind.id), "{} is there twice", kind.id);
-        assert!(kind.what.ends_with('.') || kind.what.ends_with("bid."), "{}: a sentence", kind.id);
+        assert!(kind.what.ends_with('.'), "{}: a sentence", kind.id);
         for parameter in kind.parameters {
             assert!(!parameter.what.is_empty(), "{} {}", kind.id, parameter.name);
             assert!(!matches!(parameter.value, Value::Number(_)) || !parameter.unit.is_empty(), "{}: a unit", kind.id);
@@ -172,4 +172,28 @@ fn the_same_seed_gives_the_same_world() {
     };
     assert_eq!(bytes(9), bytes(9));
     assert_ne!(bytes(9), bytes(10));
+}
+
+/// Renting that answers ok and does not do what it says: the three faults that no wave of a scenario meets.
+#[test]
+fn renting_fails_in_three_ways() {
+    let rent = |fault: &str| {
+        let scenario = Scenario::parse("random", &(text(&[(1, 1, false)], &[], 100.0) + fault)).unwrap();
+        let start = scenario.start;
+        let mut world = World::new(scenario, 1, start);
+        let offer = world.offers()[0]["id"].as_u64().unwrap();
+        let answer = world.api_create(offer, &serde_json::json!({ "image": "magik6k/curio-cuzk:latest", "disk": 250 }));
+        assert_eq!((answer.status, &answer.body["success"]), (200, &Json::from(true)), "{fault}");
+        world.advance_to(start + jiff::SignedDuration::from_mins(30));
+        let contract = answer.body["new_contract"].as_u64();
+        (contract, contract.and_then(|contract| world.vast_record(contract)))
+    };
+    let fault = |kind: &str| format!("\n[[fault]]\nkind = \"{kind}\"\nat = \"-1m\"\n");
+    let (_, healthy) = rent("");
+    assert_eq!(healthy.unwrap()["actual_status"], "running");
+    assert_eq!(rent(&fault("deploy-no-contract")), (None, None));
+    let (contract, record) = rent(&fault("vast-create-never-appears"));
+    assert!(contract.is_some() && record.is_none());
+    let stopped = rent(&fault("vast-create-stopped")).1.unwrap();
+    assert_eq!((&stopped["actual_status"], &stopped["intended_status"]), (&"stopped".into(), &"stopped".into()));
 }
