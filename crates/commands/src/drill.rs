@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use dwell_fleet::{FlagKind, Timestamp, seconds_between};
-use dwell_simulator::{Scenario, Truth};
+use dwell_simulator::{Diagnosis, Scenario, Truth, World};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -141,7 +141,7 @@ pub struct DrillBatch {
     pub totals: DrillTotals,
 }
 
-fn needs_a_person(verdict: &str) -> bool {
+pub(crate) fn needs_a_person(verdict: &str) -> bool {
     FlagKind::parse(verdict).is_some_and(FlagKind::needs_a_person)
 }
 
@@ -177,14 +177,16 @@ pub fn run(scenario: &Scenario, seed: u64) -> DrillRun {
     });
     let end = fleet.world().now();
     let rows = fleet.view().instances;
-    let expectations = expectations(scenario, &fleet);
+    let expectations = expectations(scenario, fleet.world());
     let instances: Vec<DrillInstance> = fleet
         .world()
         .truth()
         .into_iter()
         .filter(|truth| truth.gone_at.is_none_or(|at| at > begin))
         .map(|truth| {
-            let expected = expectations.get(&truth.vast_id).cloned();
+            let expected = expectations
+                .get(&truth.vast_id)
+                .map(|diagnosis| Expected { verdict: diagnosis.verdict().to_owned(), causes: diagnosis.causes.clone() });
             let before = dollars_before.get(&truth.vast_id).copied().unwrap_or(0.0);
             instance(truth, &rows, &records, expected, before, begin, end)
         })
@@ -201,16 +203,10 @@ pub fn run(scenario: &Scenario, seed: u64) -> DrillRun {
     }
 }
 
-/// The scenario's expectations by vast.ai's number; where two fit, the later one counts.
-fn expectations(scenario: &Scenario, fleet: &VirtualFleet) -> BTreeMap<u64, Expected> {
-    let mut expectations = BTreeMap::new();
-    for diagnosis in &scenario.diagnoses {
-        let expected = Expected { verdict: diagnosis.verdict().to_owned(), causes: diagnosis.causes.clone() };
-        for vast_id in fleet.world().selected(diagnosis.target()) {
-            expectations.insert(vast_id, expected.clone());
-        }
-    }
-    expectations
+/// The scenario's diagnoses by vast.ai's number; where two fit, the later one counts.
+pub(crate) fn expectations<'a>(scenario: &'a Scenario, world: &World) -> BTreeMap<u64, &'a Diagnosis> {
+    let of = |diagnosis: &'a Diagnosis| world.selected(diagnosis.target()).into_iter().map(move |vast_id| (vast_id, diagnosis));
+    scenario.diagnoses.iter().flat_map(of).collect()
 }
 
 fn instance(

@@ -7,10 +7,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dwell_fleet::{FlagKind, Timestamp, seconds_between, shift};
+use dwell_fleet::{Timestamp, seconds_between, shift};
 use dwell_simulator::{Scenario, Served, Truth, fault_kind, fault_kinds, shipped};
 
 use crate::ApiError;
+use crate::drill::{expectations, needs_a_person};
 use crate::dto::*;
 use crate::settings::Folder;
 
@@ -160,12 +161,7 @@ impl Play {
         let played_s = self.at_s();
         let (truths, expectations) = self.served.with_world(|world| {
             world.settle_now();
-            let mut expectations = BTreeMap::new();
-            for diagnosis in &self.scenario.diagnoses {
-                for vast_id in world.selected(diagnosis.target()) {
-                    expectations.insert(vast_id, diagnosis);
-                }
-            }
+            let expectations = expectations(&self.scenario, world);
             (world.truth(), expectations)
         });
         let mut instances = Vec::new();
@@ -254,10 +250,6 @@ fn one_line(text: &str) -> String {
 
 fn event(at_s: f64, kind: &str, id: &str, text: String) -> DebriefEvent {
     DebriefEvent { at_s, kind: kind.to_owned(), id: Some(id.to_owned()), text }
-}
-
-fn needs_a_person(kind: &str) -> bool {
-    FlagKind::parse(kind).is_some_and(FlagKind::needs_a_person)
 }
 
 fn is_of(truth: &Truth, row: &InstanceRow) -> bool {

@@ -18,7 +18,7 @@ class DrillState {
   }
 
   /** Asks once when a drill begins; forgets when something else is watched. */
-  follow(on: boolean, _asOf: string | undefined) {
+  follow(on: boolean) {
     if (!on) {
       this.#asked = false;
       this.view = undefined;
