@@ -166,6 +166,18 @@ fn tell_totals(totals: &DrillTotals) {
         .map_or_else(|| "no healthy hours".to_owned(), |rate| format!("{rate} in 1,000 healthy hours"));
     let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
     out(&format!("false alarms        {kinds} ({rate})"));
+    let it = &totals.diagnoses;
+    if it.faulty + it.sound == 0 {
+        return;
+    }
+    out(&format!(
+        "causes              of {} investigations with a fault: {} first, {} in the first group, {} among three ({} in the first group before any look)",
+        it.faulty, it.first, it.in_group, it.in_three, it.in_group_before
+    ));
+    out(&format!("                    of {} without one: {} not accused", it.sound, it.sound_right));
+    out(&format!("confirmed           {}, of which {} wrong", it.confirmed, it.confirmed_wrong));
+    let brier = it.brier.map_or_else(|| "\u{2013}".to_owned(), |brier| brier.to_string());
+    out(&format!("looks               {}; Brier score {brier} (0 is perfect, 2 the worst)", it.looks));
 }
 
 /// Wall time goes to standard error: the output of a seed is the same to the byte.

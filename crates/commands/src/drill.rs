@@ -2,14 +2,16 @@
 //!
 //! The watch sees the world through its channels only. Truth is read here, after the fact, for the comparison.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use dwell_fleet::{FlagKind, Timestamp, seconds_between};
-use dwell_simulator::{Diagnosis, Scenario, Truth, World};
+use dwell_diagnosis::{Check, Diagnosis, NOT_STUCK_YET, Standing};
+use dwell_fleet::{FlagKind, Key, State, Timestamp, seconds_between};
+use dwell_simulator::{Diagnosis as Expectation, Scenario, Truth, World};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::dto::InstanceRow;
+use crate::scoring::{self, DiagnosisTotals, Investigation};
 use crate::virtual_time::{Change, VirtualFleet};
 use crate::watch::Pace;
 
@@ -54,12 +56,14 @@ pub struct DrillInstance {
     pub expected: Option<Expected>,
     /// Every verdict, in order.
     pub verdicts: Vec<Said>,
-    /// Ranked causes at the end. Empty as long as nothing ranks them.
+    /// Ranked causes of the latest investigation; empty where there was none.
     pub causes: Vec<RankedCause>,
     /// What would tell more, most telling first.
     pub next_checks: Vec<String>,
     /// Checks that were made.
     pub checks_asked: Vec<String>,
+    /// What was thought of it when it was flagged, and at the end.
+    pub investigations: Vec<Investigation>,
     /// Seconds for which it was rented within the run.
     pub rented_s: f64,
     /// What it cost within the run, dollars.
@@ -126,6 +130,8 @@ pub struct DrillTotals {
     pub false_alarms_per_1000_h: Option<f64>,
     /// Simulated hours, all rentals together.
     pub instance_h: f64,
+    /// How right the diagnoses were.
+    pub diagnoses: DiagnosisTotals,
     #[serde(skip)]
     delays: Vec<f64>,
 }
@@ -149,6 +155,143 @@ fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
+/// Time that passes between two rounds of looks, seconds: what is looked at twice is looked at so far apart.
+const STRETCH_S: f64 = 60.0;
+
+/// An investigation under way.
+struct Open {
+    vast_id: u64,
+    key: Key,
+    at: Timestamp,
+    occasion: String,
+    truth: Vec<String>,
+    before: Box<Diagnosis>,
+    asked: Vec<Check>,
+}
+
+/// Investigations of a run.
+#[derive(Default)]
+struct Cases {
+    open: Vec<Open>,
+    closed: BTreeMap<u64, Vec<Investigation>>,
+    flagged: BTreeSet<(u64, String)>,
+    ending: bool,
+}
+
+/// Faults that were there at a time, of those that ever struck it. What has passed is not the cause of what is seen now.
+fn truth_at(scenario: &Scenario, truth: &Truth, begin: Timestamp, now: Timestamp) -> Vec<String> {
+    let at_s = seconds_between(begin, now);
+    let there = |id: &&String| {
+        scenario.faults.iter().any(|fault| {
+            let ended = fault.lasts.is_some_and(|lasts| fault.at + lasts < at_s - 120.0);
+            fault.kind.get_ref() == *id && fault.at <= at_s && !ended
+        })
+    };
+    truth.causes.iter().filter(there).cloned().collect()
+}
+
+impl Cases {
+    /// Whoever was flagged, in the way that the scenario expects or at all asking for a person, is investigated once a kind.
+    fn open_flagged(&mut self, scenario: &Scenario, fleet: &VirtualFleet, raised: Vec<(String, String)>) {
+        if raised.is_empty() || self.ending {
+            return;
+        }
+        let expectations = expectations(scenario, fleet.world());
+        for (id, kind) in raised {
+            let Some(instance) = fleet.watch().fleet().instances().find(|instance| instance.id() == id) else { continue };
+            let Some(vast_id) = instance.vast_id.map(|id| id.0) else { continue };
+            let expected = expectations.get(&vast_id).is_some_and(|it| it.verdict() == kind);
+            if (needs_a_person(&kind) || expected) && self.flagged.insert((vast_id, kind.clone())) {
+                self.open_one(scenario, fleet, &expectations, vast_id, kind);
+            }
+        }
+    }
+
+    /// At the end whoever the scenario speaks of is investigated.
+    fn open_at_end(&mut self, scenario: &Scenario, fleet: &VirtualFleet) {
+        self.ending = true;
+        let expectations = expectations(scenario, fleet.world());
+        for (vast_id, expected) in &expectations {
+            // Of a whole fleet the first few stand for all.
+            if expected.target().is_none() && expectations.keys().position(|id| id == vast_id).is_some_and(|place| place >= 6) {
+                continue;
+            }
+            self.open_one(scenario, fleet, &expectations, *vast_id, "end".to_owned());
+        }
+    }
+
+    fn open_one(
+        &mut self,
+        scenario: &Scenario,
+        fleet: &VirtualFleet,
+        expectations: &BTreeMap<u64, &Expectation>,
+        vast_id: u64,
+        occasion: String,
+    ) {
+        let world = fleet.world();
+        let begin = world.origin();
+        let Some(truth) = world.truth().into_iter().find(|truth| truth.vast_id == vast_id) else { return };
+        let key = fleet.watch().fleet().instances().filter(|instance| instance.vast_id.is_some_and(|id| id.0 == vast_id));
+        // The live row of a rental that has two; else the latest.
+        let Some(key) = key.max_by_key(|instance| (instance.state != State::Killed, instance.key)).map(|instance| instance.key)
+        else {
+            return;
+        };
+        let mut there = truth_at(scenario, &truth, begin, world.now());
+        let ended_before = truth.causes.len() > there.len();
+        let expected = expectations.get(&vast_id);
+        if there.is_empty() {
+            // What a fault has left behind is neither there nor nothing.
+            if ended_before {
+                return;
+            }
+            let of_scenario = expected.map(|expected| expected.causes.clone()).unwrap_or_default();
+            there = if of_scenario.is_empty() { vec![NOT_STUCK_YET.to_owned()] } else { of_scenario };
+        } else if expected.is_none() {
+            // Struck by something that the scenario expects nothing of here: both are right.
+            there.push(NOT_STUCK_YET.to_owned());
+        }
+        let around = fleet.around();
+        let Some(before) = fleet.diagnose(key, &around) else { return };
+        self.open.push(Open { vast_id, key, at: world.now(), occasion, truth: there, before: Box::new(before), asked: Vec::new() });
+    }
+
+    /// Makes the looks that are proposed, best first, until none is or something is confirmed alone.
+    fn go_on(&mut self, fleet: &mut VirtualFleet, begin: Timestamp, last: bool) {
+        let mut around = None;
+        for mut open in std::mem::take(&mut self.open) {
+            let around = around.get_or_insert_with(|| fleet.around());
+            let mut closed = last;
+            while open.asked.len() < scoring::LOOKS_MAX {
+                let Some(now) = fleet.diagnose(open.key, around) else { break };
+                let settled = now.hypotheses.first().is_some_and(|it| it.standing == Standing::Confirmed) && now.leading().len() == 1;
+                let next = now.next_checks().into_iter().map(|proposal| proposal.check).find(|check| !open.asked.contains(check));
+                let Some(check) = next.filter(|_| !settled) else {
+                    closed = true;
+                    break;
+                };
+                // What is to be looked at again is looked at in the next round.
+                let again = matches!(check, Check::SshAgain | Check::ProverAgain);
+                if again && seconds_between(open.at, fleet.world().now()) < 45.0 {
+                    break;
+                }
+                open.asked.push(check);
+                if !fleet.ask(open.key, check) && !matches!(check, Check::InstanceLog | Check::ManagerLog) {
+                    continue;
+                }
+            }
+            if !closed && open.asked.len() < scoring::LOOKS_MAX {
+                self.open.push(open);
+                continue;
+            }
+            let Some(after) = fleet.diagnose(open.key, around) else { continue };
+            let at_s = rounded(seconds_between(begin, open.at));
+            let investigation = scoring::investigation(at_s, open.occasion, open.truth, &open.before, &after, &open.asked);
+            self.closed.entry(open.vast_id).or_default().push(investigation);
+        }
+    }
+}
+
 /// What was said of one id.
 #[derive(Default)]
 struct Record {
@@ -165,16 +308,31 @@ pub fn run(scenario: &Scenario, seed: u64) -> DrillRun {
     let dollars_before: BTreeMap<u64, f64> =
         fleet.world().truth().into_iter().map(|truth| (truth.vast_id, truth.dollars)).collect();
     let mut records: BTreeMap<String, Record> = BTreeMap::new();
-    fleet.run(scenario.duration, |change| {
-        let Change::Flag { id, kind, reason, at } = change else { return };
-        let at_s = rounded(seconds_between(begin, *at));
-        let record = records.entry(id.clone()).or_default();
-        let verdict = kind.clone().unwrap_or_else(|| "healthy".to_owned());
-        if needs_a_person(&verdict) {
-            record.flagged_at_s.get_or_insert(at_s);
+    let mut cases = Cases::default();
+    let stretch_s = look_every_s * (STRETCH_S / look_every_s).ceil().max(1.0);
+    let mut left_s = scenario.duration;
+    while left_s > 0.0 {
+        let last = left_s <= stretch_s * 1.5;
+        let passing_s = if last { left_s } else { stretch_s };
+        left_s -= passing_s;
+        let mut raised: Vec<(String, String)> = Vec::new();
+        fleet.run(passing_s, |change| {
+            let Change::Flag { id, kind, reason, at } = change else { return };
+            let at_s = rounded(seconds_between(begin, *at));
+            let record = records.entry(id.clone()).or_default();
+            let verdict = kind.clone().unwrap_or_else(|| "healthy".to_owned());
+            if needs_a_person(&verdict) {
+                record.flagged_at_s.get_or_insert(at_s);
+            }
+            raised.extend(kind.clone().map(|kind| (id.clone(), kind)));
+            record.said.push(Said { at_s, verdict, reason: reason.clone() });
+        });
+        if left_s <= stretch_s * 2.0 && !cases.ending {
+            cases.open_at_end(scenario, &fleet);
         }
-        record.said.push(Said { at_s, verdict, reason: reason.clone() });
-    });
+        cases.open_flagged(scenario, &fleet, raised);
+        cases.go_on(&mut fleet, begin, last);
+    }
     let end = fleet.world().now();
     let rows = fleet.view().instances;
     let expectations = expectations(scenario, fleet.world());
@@ -188,7 +346,8 @@ pub fn run(scenario: &Scenario, seed: u64) -> DrillRun {
                 .get(&truth.vast_id)
                 .map(|diagnosis| Expected { verdict: diagnosis.verdict().to_owned(), causes: diagnosis.causes.clone() });
             let before = dollars_before.get(&truth.vast_id).copied().unwrap_or(0.0);
-            instance(truth, &rows, &records, expected, before, begin, end)
+            let investigations = cases.closed.remove(&truth.vast_id).unwrap_or_default();
+            instance(truth, &rows, &records, expected, before, begin, end, investigations)
         })
         .collect();
     let totals = sum(&instances);
@@ -204,8 +363,8 @@ pub fn run(scenario: &Scenario, seed: u64) -> DrillRun {
 }
 
 /// The scenario's diagnoses by vast.ai's number; where two fit, the later one counts.
-pub(crate) fn expectations<'a>(scenario: &'a Scenario, world: &World) -> BTreeMap<u64, &'a Diagnosis> {
-    let of = |diagnosis: &'a Diagnosis| world.selected(diagnosis.target()).into_iter().map(move |vast_id| (vast_id, diagnosis));
+pub(crate) fn expectations<'a>(scenario: &'a Scenario, world: &World) -> BTreeMap<u64, &'a Expectation> {
+    let of = |diagnosis: &'a Expectation| world.selected(diagnosis.target()).into_iter().map(move |vast_id| (vast_id, diagnosis));
     scenario.diagnoses.iter().flat_map(of).collect()
 }
 
@@ -217,6 +376,7 @@ fn instance(
     dollars_before: f64,
     begin: Timestamp,
     end: Timestamp,
+    investigations: Vec<Investigation>,
 ) -> DrillInstance {
     // A rental has one id before it registers and another after; what was said under either is said of it.
     let by_uuid = |row: &&InstanceRow| truth.uuid.is_some() && row.uuid == truth.uuid;
@@ -250,9 +410,10 @@ fn instance(
         verdict: verdict.to_owned(),
         expected,
         verdicts,
-        causes: Vec::new(),
-        next_checks: flag.map(|flag| flag.would_show.clone()).unwrap_or_default(),
-        checks_asked: Vec::new(),
+        causes: investigations.last().map(|it| it.causes.clone()).unwrap_or_default(),
+        next_checks: investigations.last().map(|it| it.next_checks.clone()).unwrap_or_default(),
+        checks_asked: investigations.last().map(|it| it.checks_asked.clone()).unwrap_or_default(),
+        investigations,
         rented_s: rounded(seconds_between(from, until).max(0.0)),
         dollars: rounded(truth.dollars - dollars_before),
     }
@@ -272,6 +433,7 @@ impl DrillInstance {
 fn sum(instances: &[DrillInstance]) -> DrillTotals {
     let mut totals = DrillTotals { runs: 1, instances: instances.len(), ..DrillTotals::default() };
     for it in instances {
+        it.investigations.iter().for_each(|investigation| totals.diagnoses.count(investigation));
         let hours = it.rented_s / 3600.0;
         totals.instance_h += hours;
         if let Some(expected) = &it.expected {
@@ -349,6 +511,7 @@ pub fn batch(
         totals.healthy_instance_h += one.healthy_instance_h;
         totals.instance_h += one.instance_h;
         totals.delays.extend(&one.delays);
+        totals.diagnoses.add(&one.diagnoses);
         for (kind, count) in &one.false_alarms {
             *totals.false_alarms.entry(kind.clone()).or_default() += count;
         }

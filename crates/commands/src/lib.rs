@@ -4,9 +4,11 @@
 #[macro_use]
 mod table;
 mod app;
+mod ask;
 #[doc(hidden)]
 pub mod bench;
 mod bindings;
+mod casebook;
 pub mod drill;
 mod drive;
 pub mod dto;
@@ -14,6 +16,7 @@ mod error;
 mod hub;
 mod look;
 mod play;
+pub mod scoring;
 mod settings;
 mod view;
 mod virtual_time;

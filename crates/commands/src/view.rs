@@ -247,15 +247,15 @@ pub(crate) fn said(instance: &Instance, lines: &[StoredLine]) -> Vec<SaidView> {
             at: instance.vast_told_at.unwrap_or(instance.last_listed_at),
         })
         .collect();
-    let of_status = dwell_diagnosis::said(dwell_diagnosis::Channel::VastStatus, &status);
-    let of_log = dwell_diagnosis::said(dwell_diagnosis::Channel::InstanceLog, lines.iter().map(|stored| &stored.line));
+    let of_status = dwell_diagnosis::said(dwell_diagnosis::Written::InVastStatus, &status);
+    let of_log = dwell_diagnosis::said(dwell_diagnosis::Written::InInstanceLog, lines.iter().map(|stored| &stored.line));
     let of_status = of_status.into_iter().map(|said| said_view(said, "vast-record"));
     of_status.chain(of_log.into_iter().map(|said| said_view(said, "manager-instance-log"))).collect()
 }
 
 /// Known words in lines of the manager's own log.
 pub(crate) fn said_by_manager(lines: &[StoredLine]) -> Vec<SaidView> {
-    let said = dwell_diagnosis::said(dwell_diagnosis::Channel::ManagerLog, lines.iter().map(|stored| &stored.line));
+    let said = dwell_diagnosis::said(dwell_diagnosis::Written::InManagerLog, lines.iter().map(|stored| &stored.line));
     said.into_iter().map(|said| said_view(said, "manager-log")).collect()
 }
 

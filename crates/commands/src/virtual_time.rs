@@ -1,9 +1,11 @@
 //! The watch loop over a simulated world in virtual time: as fast as the CPU allows, the same result for the same seed.
 
-use dwell_fleet::{Fleet, Timestamp, shift};
+use dwell_diagnosis::{Around, Check, Diagnosis};
+use dwell_fleet::{Fleet, Key, Timestamp, shift};
 use dwell_simulator::{Scenario, World};
 use dwell_wire as wire;
 
+use crate::ask::ask;
 use crate::dto::{FleetView, SilenceView};
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
@@ -58,6 +60,26 @@ impl VirtualFleet {
     /// The watch.
     pub fn watch(&self) -> &Watch {
         &self.watch
+    }
+
+    /// The fleet around its instances, for diagnoses.
+    pub(crate) fn around(&self) -> Around {
+        self.watch.around(self.world.now())
+    }
+
+    /// Diagnoses an instance from what was seen of it so far.
+    pub(crate) fn diagnose(&self, key: Key, around: &Around) -> Option<Diagnosis> {
+        let instance = self.watch.fleet().instance(key)?;
+        Some(self.watch.casebook().diagnose(instance, around))
+    }
+
+    /// Makes a look that is not made by itself. False where there is nobody to look at.
+    pub(crate) fn ask(&mut self, key: Key, check: Check) -> bool {
+        let Some(vast_id) = self.watch.fleet().instance(key).and_then(|instance| instance.vast_id) else { return false };
+        let Some(answered) = ask(&self.world, vast_id.0, check) else { return false };
+        let at = self.watch.fleet().manager_time_at(self.world.now());
+        self.watch.casebook_mut().note_look(key, at, answered);
+        true
     }
 
     /// What an operator would see now.

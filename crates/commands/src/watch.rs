@@ -4,9 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dwell_clients::{Code, FetchError};
+use dwell_diagnosis::Around;
 use dwell_fleet::{
     FlagChange, Fleet, Key, LogLine, Observed, Presence, Rejected, Snapshot, State, Timestamp, seconds_between, shift,
 };
+
+use crate::casebook::{Casebook, Way};
 
 /// The manager's buffer of one instance holds this many lines: asking for as many asks for all.
 const WHOLE_BUFFER_LINES: usize = 10_000;
@@ -168,6 +171,7 @@ pub struct Watch {
     /// Only logs that a flag can depend on are read, and the one looked at.
     only_telling_logs: bool,
     bad_hosts: Vec<dwell_fleet::BadHost>,
+    casebook: Casebook,
 }
 
 impl Watch {
@@ -189,7 +193,32 @@ impl Watch {
             unassessed: false,
             only_telling_logs: false,
             bad_hosts: Vec::new(),
+            casebook: Casebook::default(),
         }
+    }
+
+    /// What is kept for diagnoses.
+    pub(crate) fn casebook(&self) -> &Casebook {
+        &self.casebook
+    }
+
+    /// What is kept for diagnoses, to add to.
+    pub(crate) fn casebook_mut(&mut self) -> &mut Casebook {
+        &mut self.casebook
+    }
+
+    /// How the manager is reached.
+    pub(crate) fn way(&self) -> Way {
+        Way {
+            unreachable: self.connection.failure.as_ref().map(|failure| failure.message.clone()),
+            manager_log_failure: self.manager_log_failure.map(|code| code.as_str().to_owned()),
+            clock_skew_s: self.connection.clock_skew_s,
+        }
+    }
+
+    /// The fleet around its instances, for diagnoses. `now` is the operator's clock.
+    pub(crate) fn around(&self, now: Timestamp) -> Around {
+        self.casebook.around(&self.fleet, &self.way(), self.fleet.manager_time_at(now))
     }
 
     /// Whether only the logs of instances on their way, of flagged ones and of the one looked at are read.
@@ -262,6 +291,7 @@ impl Watch {
             }
             Event::LinesKept { key, lines } => {
                 let read_at = self.fleet.as_of();
+                self.casebook.note_lines(key, &lines);
                 self.fleet.note_log_lines(key, &lines, read_at);
                 if let Some(lines) = self.read_lines.get(&key) {
                     self.fleet.note_log_read(key, *lines);
@@ -295,9 +325,12 @@ impl Watch {
             return;
         }
         self.bad_hosts = snapshot.bad_hosts;
-        for (gone, _) in &observed.merged {
+        for (gone, into) in &observed.merged {
             self.read_lines.remove(gone);
+            self.casebook.merge(*gone, *into);
         }
+        self.casebook.note_answer(&self.fleet, self.connection.clock_skew_s);
+        self.casebook.keep_only(&self.fleet);
         if observed.buffers_emptied {
             // Whatever was read before is gone from the buffers; and the manager's log will say when.
             self.read_lines.clear();
@@ -337,6 +370,7 @@ impl Watch {
                     self.read_lines.clear();
                     self.queue_logs();
                 }
+                self.casebook.note_manager_lines(&lines);
                 let whole_buffer = lines.len() < MANAGER_LOG_LINES / 10;
                 effects.push(Effect::KeepLines { key: None, lines, whole_buffer });
                 self.unassessed = true;

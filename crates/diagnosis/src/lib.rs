@@ -1,8 +1,26 @@
-//! What observations mean. So far: signatures, the words in logs and status texts that are known to mean something.
+//! What observations mean: the catalogue of causes, their ranking for one instance, what to look at next, what contradicts
+//! itself, and what instances share.
 //!
-//! Pure: no I/O, no clock, no JSON, no randomness; the same text gives the same answer. Nothing here reads a scenario: what
-//! is known of a fleet comes through its channels.
+//! Pure: no I/O, no clock, no JSON, no randomness; the same observations give the same answer. Nothing here reads a scenario:
+//! what is known of a fleet comes through its channels.
 
+mod around;
+mod catalogue;
+mod channel;
+mod check;
+mod engine;
+mod fact;
+mod observe;
+mod signals;
 mod signature;
 
-pub use signature::{Channel, SIGNATURES, Said, Signature, matches, said};
+pub use around::{Around, Outside};
+pub use catalogue::{Act, Cause, Common, Effect, NOT_IN_CATALOGUE, NOT_STUCK_YET, OBSERVER_FAULT, Phase, cause_of, causes};
+pub use channel::{Channel, Health};
+pub use check::{Check, Proposal};
+pub use engine::{Contribution, Diagnosis, Hypothesis, Pair, Standing, diagnose, rank};
+pub use fact::{Fact, FactKind, Witness};
+pub use dwell_fleet::look;
+pub use observe::{Case, ChannelState, Observation, Seen, observe};
+pub use signals::{ManagerSignals, Signals};
+pub use signature::{SIGNATURES, Said, Signature, Written, matches, said};

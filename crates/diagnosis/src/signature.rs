@@ -17,13 +17,13 @@ const REFERENCE_CHARS_MAX: usize = 400;
 
 /// Where a signature's text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Channel {
+pub enum Written {
     /// An instance's log.
-    InstanceLog,
+    InInstanceLog,
     /// The manager's own log.
-    ManagerLog,
+    InManagerLog,
     /// vast.ai's `status_msg`.
-    VastStatus,
+    InVastStatus,
 }
 
 /// A fragment with its meaning.
@@ -32,7 +32,7 @@ pub struct Signature {
     /// Stable kebab-case id.
     pub id: &'static str,
     /// Where it is written.
-    pub channel: Channel,
+    pub written: Written,
     /// The fragment; letter case is ignored.
     pub fragment: &'static str,
     /// What it means, as a sentence part: what was written, never more than that.
@@ -42,15 +42,15 @@ pub struct Signature {
 }
 
 const fn log(id: &'static str, fragment: &'static str, meaning: &'static str, causes: &'static [&'static str]) -> Signature {
-    Signature { id, channel: Channel::InstanceLog, fragment, meaning, causes }
+    Signature { id, written: Written::InInstanceLog, fragment, meaning, causes }
 }
 
 const fn manager(id: &'static str, fragment: &'static str, meaning: &'static str, causes: &'static [&'static str]) -> Signature {
-    Signature { id, channel: Channel::ManagerLog, fragment, meaning, causes }
+    Signature { id, written: Written::InManagerLog, fragment, meaning, causes }
 }
 
 const fn status(id: &'static str, fragment: &'static str, meaning: &'static str, causes: &'static [&'static str]) -> Signature {
-    Signature { id, channel: Channel::VastStatus, fragment, meaning, causes }
+    Signature { id, written: Written::InVastStatus, fragment, meaning, causes }
 }
 
 /// Every signature.
@@ -138,6 +138,12 @@ pub const SIGNATURES: &[Signature] = &[
         &["pce-extraction-first-proof"],
     ),
     log(
+        "loading-parameters",
+        "loading SRS",
+        "the prover loads its parameters: 44 GiB from its disk, without another line until it is done",
+        &["srs-load-slow"],
+    ),
+    log(
         "budget",
         "exceeds total budget",
         "a proof needs more memory than the prover's budget: it waits",
@@ -171,6 +177,7 @@ pub const SIGNATURES: &[Signature] = &[
         &["nvml-lost-in-container"],
     ),
     log("no-device", "no CUDA-capable device is detected", "no card is seen", &["nvml-lost-in-container", "gpu-fell-off-bus"]),
+    log("gpu-lock", "failed to get gpu lock", "a lock file of the card is held or broken", &["stale-gpu-lock"]),
     log("device-busy", "devices are busy or unavailable", "another process holds the card", &["gpu-held-by-other"]),
     log("fabric", "system not yet initialized", "CUDA 802: the machine's fabric manager is not ready", &["fabric-not-ready"]),
     log("card-lost", "GPU is lost", "the driver lost the card", &["gpu-fell-off-bus", "gpu-lost-without-xid"]),
@@ -321,24 +328,24 @@ struct Matcher {
     signatures: Vec<&'static Signature>,
 }
 
-fn matcher(channel: Channel) -> Option<&'static Matcher> {
-    static MATCHERS: OnceLock<BTreeMap<Channel, Matcher>> = OnceLock::new();
+fn matcher(written: Written) -> Option<&'static Matcher> {
+    static MATCHERS: OnceLock<BTreeMap<Written, Matcher>> = OnceLock::new();
     let all = MATCHERS.get_or_init(|| {
-        let build = |channel: Channel| {
-            let signatures: Vec<&Signature> = SIGNATURES.iter().filter(|signature| signature.channel == channel).collect();
+        let build = |written: Written| {
+            let signatures: Vec<&Signature> = SIGNATURES.iter().filter(|signature| signature.written == written).collect();
             let fragments = signatures.iter().map(|signature| signature.fragment);
             let built = AhoCorasick::builder().ascii_case_insensitive(true).match_kind(MatchKind::Standard).build(fragments);
             // Building fails only for patterns beyond all reason; a test builds these.
-            built.ok().map(|automaton| (channel, Matcher { automaton, signatures }))
+            built.ok().map(|automaton| (written, Matcher { automaton, signatures }))
         };
-        [Channel::InstanceLog, Channel::ManagerLog, Channel::VastStatus].into_iter().filter_map(build).collect()
+        [Written::InInstanceLog, Written::InManagerLog, Written::InVastStatus].into_iter().filter_map(build).collect()
     });
-    all.get(&channel)
+    all.get(&written)
 }
 
 /// The signatures in a text, each once, in the table's order.
-pub fn matches(channel: Channel, text: &str) -> Vec<&'static Signature> {
-    let Some(matcher) = matcher(channel) else { return Vec::new() };
+pub fn matches(written: Written, text: &str) -> Vec<&'static Signature> {
+    let Some(matcher) = matcher(written) else { return Vec::new() };
     let searched = &text.as_bytes()[..text.len().min(SEARCHED_BYTES_MAX)];
     let mut found: Vec<usize> =
         matcher.automaton.find_overlapping_iter(searched).map(|found| found.pattern().as_usize()).collect();
@@ -364,24 +371,30 @@ pub struct Said {
     pub count: usize,
 }
 
+impl Said {
+    /// Takes note of one more line.
+    pub(crate) fn gather(into: &mut BTreeMap<&'static str, Self>, signature: &'static Signature, line: &LogLine) {
+        let known = into.entry(signature.id).or_insert_with(|| Self {
+            signature,
+            source: String::new(),
+            line: String::new(),
+            at: line.at,
+            first_at: line.at,
+            count: 0,
+        });
+        known.count += 1;
+        known.at = line.at;
+        known.source.clone_from(&line.source);
+        known.line = line.text.chars().take(REFERENCE_CHARS_MAX).collect();
+    }
+}
+
 /// What lines say, newest first. `lines` are in order of arrival.
-pub fn said<'a>(channel: Channel, lines: impl IntoIterator<Item = &'a LogLine>) -> Vec<Said> {
+pub fn said<'a>(written: Written, lines: impl IntoIterator<Item = &'a LogLine>) -> Vec<Said> {
     let mut by_id: BTreeMap<&'static str, Said> = BTreeMap::new();
     for line in lines {
-        for signature in matches(channel, &line.text) {
-            let reference = || line.text.chars().take(REFERENCE_CHARS_MAX).collect::<String>();
-            let known = by_id.entry(signature.id).or_insert_with(|| Said {
-                signature,
-                source: String::new(),
-                line: String::new(),
-                at: line.at,
-                first_at: line.at,
-                count: 0,
-            });
-            known.count += 1;
-            known.at = line.at;
-            known.source.clone_from(&line.source);
-            known.line = reference();
+        for signature in matches(written, &line.text) {
+            Said::gather(&mut by_id, signature, line);
         }
     }
     let mut said: Vec<Said> = by_id.into_values().collect();

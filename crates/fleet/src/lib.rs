@@ -16,6 +16,7 @@ mod progress;
 mod snapshot;
 mod survival;
 mod track;
+pub mod look;
 pub mod words;
 
 pub use cost::{Money, StateCounts, money, state_counts};
@@ -26,7 +27,7 @@ pub use ledger::{Basis, Entry, Ledger, Transition, TransitionKind};
 pub use lifecycle::State;
 pub use logs::{LINE_BYTES_MAX, LogLine, MergeOutcome, merge_tail};
 pub use progress::{
-    ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, PACE_ARRIVALS, WhyBlind, progress_sources, silence_limit,
+    ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, PACE_ARRIVALS, WhyBlind, line_hash, progress_sources, silence_limit,
 };
 pub use snapshot::{BadHost, Row, Snapshot, VastFacts};
 pub use survival::{Curve, Outcome, Stay};

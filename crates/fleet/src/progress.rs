@@ -121,7 +121,7 @@ impl LogChannel {
         if NO_WORK.iter().any(|words| line.text.contains(words)) {
             self.no_work_at = self.no_work_at.max(Some(line.at));
         }
-        let hash = hash_of(&line.text);
+        let hash = line_hash(&line.text);
         let recent = self.recent.entry(line.source.clone()).or_default();
         if let Some(place) = recent.iter().position(|known| *known == hash) {
             // Again: it stays among the latest, and shows nothing.
@@ -217,7 +217,7 @@ impl LogChannel {
 }
 
 /// A line without what changes from one writing to the next although nothing happens: its time.
-fn hash_of(text: &str) -> u64 {
+pub fn line_hash(text: &str) -> u64 {
     let is_time = |word: &&str| word.contains([':', '-']) && word.bytes().filter(u8::is_ascii_digit).count() >= 6;
     let mut hasher = DefaultHasher::new();
     text.split_whitespace().filter(|word| !is_time(word)).for_each(|word| word.hash(&mut hasher));

@@ -7,12 +7,15 @@
 mod domain;
 mod lenient;
 mod manager;
+mod vast;
 
 pub use domain::{log_line, snapshot};
 pub use manager::{
     BadHostEntry, Dashboard, DeployAnswer, DeployRequest, ErrorBody, HostPerf, Instance, KillRequest, LogLine, Offer, Offers,
     Summary,
 };
+
+pub use vast::{prover_status, vast_record};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,0 +1,169 @@
+//! Asks a simulated world on the channels that are asked on purpose, and gives what it answers in the domain's terms: as the
+//! clients of a real fleet do. Read-only.
+
+use dwell_diagnosis::Check;
+use dwell_fleet::look::{
+    Card, ContainerOutput, Exit, HostAnswer, HostSeen, LogFile, Process, ProverAnswer, Reach, Smi, VastAnswer, VastShown,
+};
+use dwell_fleet::seconds_between;
+use dwell_simulator::{HostView, ProverStatus, SshReach, World};
+use dwell_wire as wire;
+
+/// Pages of the list that are read, 25 rentals each.
+const PAGES_MAX: usize = 400;
+
+/// What a look brought.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Answered {
+    Vast(VastAnswer),
+    Container(ContainerOutput),
+    Host(HostAnswer),
+    Prover(ProverAnswer),
+}
+
+/// Makes a look. `None` for those that the watch makes by itself.
+pub(crate) fn ask(world: &World, vast_id: u64, check: Check) -> Option<Answered> {
+    Some(match check {
+        Check::VastRecord => Answered::Vast(vast(world, vast_id)),
+        Check::ContainerLog => Answered::Container(container(world, vast_id)),
+        Check::Ssh | Check::SshAgain => Answered::Host(host(world, vast_id)),
+        Check::Prover | Check::ProverAgain => Answered::Prover(prover(world, vast_id)),
+        Check::InstanceLog | Check::ManagerLog => return None,
+    })
+}
+
+fn vast(world: &World, vast_id: u64) -> VastAnswer {
+    // One look in so many is answered with null where vast.ai does that: which one depends on when it is asked.
+    let shown = world.api_show(vast_id, world.now().as_second() as u64 / 7);
+    let record = match shown.status {
+        200 => match &shown.body["instances"] {
+            record if record.is_object() => VastShown::Record(Box::new(wire::vast_record(record))),
+            _ => VastShown::Absent,
+        },
+        404 if shown.body["error"] == "no_such_instance" => VastShown::Absent,
+        status => VastShown::Refused(status),
+    };
+    let mut rentals = Vec::new();
+    let mut after: Option<String> = None;
+    let (mut listing_retired, mut listed) = (false, None);
+    for _ in 0..PAGES_MAX {
+        let page = world.api_list(None, after.as_deref());
+        listing_retired |= page.status == 410;
+        let Some(records) = page.body["instances"].as_array() else { break };
+        rentals.extend(records.iter().map(|record| {
+            let stopped = matches!(record["actual_status"].as_str(), Some("stopped" | "exited"));
+            (record["id"].as_u64(), stopped)
+        }));
+        listed = Some(rentals.iter().any(|(id, _)| *id == Some(vast_id)));
+        after = page.body["next_token"].as_str().map(str::to_owned);
+        if after.is_none() {
+            break;
+        }
+    }
+    let user = world.api_user();
+    VastAnswer {
+        record,
+        listed,
+        listing_retired,
+        credit_dollars: user.body["credit"].as_f64(),
+        rentals: listed.map(|_| (rentals.len(), rentals.iter().filter(|(_, stopped)| *stopped).count())),
+    }
+}
+
+fn container(world: &World, vast_id: u64) -> ContainerOutput {
+    let (Some((ready, container)), Some((_, daemon))) =
+        (world.container_log(vast_id, false), world.container_log(vast_id, true))
+    else {
+        return ContainerOutput::default();
+    };
+    ContainerOutput { container, daemon, uploaded_after_s: seconds_between(world.now(), ready) }
+}
+
+fn reach(reach: SshReach) -> Reach {
+    match reach {
+        SshReach::Connected => Reach::Connected,
+        SshReach::TimedOut => Reach::TimedOut,
+        SshReach::Refused => Reach::Refused,
+        SshReach::KeyRefused => Reach::KeyRefused,
+        SshReach::NoAddress => Reach::NoAddress,
+    }
+}
+
+fn host(world: &World, vast_id: u64) -> HostAnswer {
+    match world.host_view(vast_id) {
+        None => HostAnswer { direct: Reach::NoAddress, proxy: Reach::NoAddress, seen: None },
+        Some(view) => HostAnswer {
+            direct: reach(view.direct),
+            proxy: reach(view.proxy),
+            seen: view.clock.map(|clock| Box::new(seen(view.clone(), seconds_between(world.now(), clock)))),
+        },
+    }
+}
+
+fn seen(view: HostView, clock_ahead_s: f64) -> HostSeen {
+    let source = |path: &str| {
+        match path.rsplit('/').next() {
+            Some("entrypoint.log") => "setup",
+            Some("cuzk-bench-daemon.log") => "benchdaemon",
+            Some("cuzk-bench.log") => "benchout",
+            Some("cuzk.log") => "cuzk",
+            Some("curio.log") => "curio",
+            _ => "unknown",
+        }
+        .to_owned()
+    };
+    HostSeen {
+        clock_ahead_s: Some(clock_ahead_s),
+        container_started_at: view.container_started_at,
+        image_built: view.image_built,
+        processes: view
+            .processes
+            .into_iter()
+            .map(|it| Process { pid: it.pid, program: it.program, state: it.state, started_at: it.started_at })
+            .collect(),
+        exits: view.exits.into_iter().map(|(program, code, at)| Exit { program, code, at }).collect(),
+        smi: view.smi.map(|smi| match smi {
+            dwell_simulator::Smi::Failed(words) => Smi::Failed(words),
+            dwell_simulator::Smi::TimedOut => Smi::TimedOut,
+            dwell_simulator::Smi::Cards(cards) => Smi::Cards(
+                cards
+                    .into_iter()
+                    .map(|card| Card {
+                        load_percent: card.load_percent,
+                        memory_used_mib: card.memory_used_mib,
+                        memory_mib: card.memory_mib,
+                        throttle_reason: card.throttle_reason,
+                        bus_width: card.bus_width,
+                    })
+                    .collect(),
+            ),
+        }),
+        kernel: view.kernel,
+        oom_kills: Some(view.oom_kills),
+        throttled_periods: Some(view.throttled_periods),
+        memory_limit_gib: Some(view.memory_limit_gib),
+        locked_memory_limited: Some(view.locked_memory_limited),
+        has_adx: Some(view.has_adx),
+        disk_gb: Some(view.disk_gb),
+        disk_used_gb: Some(view.disk_used_gb),
+        disk_mb_s: Some(view.disk_mb_s),
+        parameter_bytes: Some(view.parameter_bytes),
+        files: view
+            .files
+            .into_iter()
+            .map(|file| LogFile { source: source(&file.path), path: file.path, modified_at: file.modified_at, tail: file.tail })
+            .collect(),
+        resolves_names: Some(view.resolves_names),
+        reaches_manager: Some(view.reaches_manager),
+    }
+}
+
+fn prover(world: &World, vast_id: u64) -> ProverAnswer {
+    match world.prover_status(vast_id) {
+        None | Some(ProverStatus::NoSsh) => ProverAnswer::NoWay,
+        Some(ProverStatus::Failed(7)) => ProverAnswer::Refused,
+        Some(ProverStatus::Failed(28)) => ProverAnswer::TimedOut,
+        Some(ProverStatus::Failed(code)) => ProverAnswer::Failed(code),
+        Some(ProverStatus::Answer(status)) => ProverAnswer::Status(wire::prover_status(&status)),
+    }
+}

@@ -1,0 +1,182 @@
+//! The fleet around an instance: what is true of all, and what is usual for others of its kind. Worked out once for a whole
+//! fleet.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use dwell_fleet::{Fleet, Instance, Key, Presence, State, Timestamp, seconds_between};
+
+use crate::signals::{ManagerSignals, Signals};
+
+/// Rows killed within so many seconds of each other went together.
+const TOGETHER_S: f64 = 65.0;
+
+/// Of each kind of card: a figure of each instance, lowest first.
+type ByKind = HashMap<String, Vec<(f64, Key)>>;
+
+/// What is known outside the instance.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Around {
+    /// Now, on the manager's clock.
+    pub now: Timestamp,
+    /// The time of the manager's latest answer.
+    pub as_of: Option<Timestamp>,
+    /// Why the manager does not answer, where it does not.
+    pub unreachable: Option<String>,
+    /// Why its log could not be read, where it could not.
+    pub manager_log_failure: Option<String>,
+    /// The manager's clock minus the operator's, seconds.
+    pub clock_skew_s: Option<f64>,
+    /// What that was when Dwell first looked.
+    pub skew_before_s: Option<f64>,
+    /// Age of the manager's copy of vast.ai's list, seconds.
+    pub vast_cache_age_s: Option<f64>,
+    /// When the manager started, by its own log.
+    pub manager_started_at: Option<Timestamp>,
+    /// What the manager's log has said.
+    pub manager: Arc<ManagerSignals>,
+    /// Rows that were written off together with most of the fleet.
+    pub killed_together: BTreeSet<Key>,
+    /// Rows that share a rental with another live row.
+    pub twins: BTreeSet<Key>,
+    /// Readings of cards are told at all.
+    pub telemetry_told: bool,
+    /// Most rows show zeros.
+    pub telemetry_zeros: bool,
+    /// No reading of any row has changed for a quarter of an hour; `None` where that cannot be known yet.
+    pub telemetry_frozen: Option<bool>,
+    /// Rate that is usual over all, proofs per hour.
+    pub usual_rate_of_all: Option<f64>,
+    /// When the newest image that was seen on any machine was built.
+    pub newest_image: Option<Timestamp>,
+    rates: ByKind,
+    proofs: ByKind,
+}
+
+/// What of the surroundings is not the fleet's own.
+#[derive(Debug, Clone, Default)]
+pub struct Outside {
+    /// Now, on the manager's clock.
+    pub now: Timestamp,
+    /// Why the manager does not answer.
+    pub unreachable: Option<String>,
+    /// Why its log could not be read.
+    pub manager_log_failure: Option<String>,
+    /// The manager's clock minus the operator's, seconds.
+    pub clock_skew_s: Option<f64>,
+    /// What that was when Dwell first looked.
+    pub skew_before_s: Option<f64>,
+    /// Since when no reading of any row has changed.
+    pub telemetry_unchanged_since: Option<Timestamp>,
+    /// When the newest image that was seen on any machine was built.
+    pub newest_image: Option<Timestamp>,
+    /// What the manager's log has said.
+    pub manager: Arc<ManagerSignals>,
+}
+
+/// The median of others.
+fn median_of_others(values: Option<&Vec<(f64, Key)>>, own: Key) -> Option<f64> {
+    let values: Vec<f64> = values?.iter().filter(|(_, key)| *key != own).map(|(value, _)| *value).collect();
+    values.get(values.len() / 2).copied()
+}
+
+impl Around {
+    /// The surroundings of a fleet's instances.
+    pub fn of<'a>(fleet: &Fleet, outside: Outside, signals: impl Fn(Key) -> Option<&'a Signals>) -> Self {
+        let mut around = Self {
+            now: outside.now,
+            as_of: fleet.as_of(),
+            unreachable: outside.unreachable,
+            manager_log_failure: outside.manager_log_failure,
+            clock_skew_s: outside.clock_skew_s,
+            skew_before_s: outside.skew_before_s,
+            vast_cache_age_s: fleet.vast_cache_age_s(),
+            manager_started_at: fleet.manager_run().started_at.filter(|_| fleet.manager_run().from_its_log),
+            manager: outside.manager,
+            newest_image: outside.newest_image,
+            ..Self::default()
+        };
+        let mut killed: Vec<(Timestamp, Key)> = Vec::new();
+        let mut rentals: BTreeMap<u64, Vec<&Instance>> = BTreeMap::new();
+        let (mut told, mut zeros, mut all_rates) = (0_usize, 0_usize, Vec::new());
+        for instance in fleet.instances().filter(|instance| instance.presence == Presence::Listed) {
+            let row = &instance.row;
+            if let (Some(kind), Some(rate)) = (instance.vast.gpu_kind(), row.bench_rate_proofs_per_h.filter(|rate| *rate > 0.0)) {
+                around.rates.entry(kind).or_default().push((rate, instance.key));
+                all_rates.push(rate);
+            }
+            if let (Some(kind), Some(seconds)) = (instance.vast.gpu_kind(), signals(instance.key).and_then(Signals::proof_s)) {
+                around.proofs.entry(kind).or_default().push((seconds, instance.key));
+            }
+            if instance.state == State::Killed {
+                if row.kill_reason.as_deref().is_some_and(|reason| reason.contains("disappeared"))
+                    && let Some(at) = row.killed_at
+                {
+                    killed.push((at, instance.key));
+                }
+                continue;
+            }
+            if let Some(vast_id) = instance.row.vast_id_told() {
+                rentals.entry(vast_id.0).or_default().push(instance);
+            }
+            if matches!(instance.state, State::ParamsDone | State::Running) && row.vast_id.is_some() {
+                told += 1;
+                zeros += usize::from(row.vast.gpu_temp_c.is_none() && row.vast.gpu_util_percent.is_none());
+            }
+        }
+        around.telemetry_told = told >= 2;
+        around.telemetry_zeros = told >= 2 && zeros * 3 > told * 2;
+        around.telemetry_frozen = outside
+            .telemetry_unchanged_since
+            .filter(|_| told >= 2)
+            .map(|since| seconds_between(since, outside.now) > 15.0 * 60.0);
+        for values in around.rates.values_mut().chain(around.proofs.values_mut()) {
+            values.sort_by(|one, other| one.0.total_cmp(&other.0));
+        }
+        all_rates.sort_by(f64::total_cmp);
+        around.usual_rate_of_all = all_rates.get(all_rates.len() / 2).copied();
+        around.twins = rentals.values().filter(|rows| rows.len() > 1).flatten().map(|instance| instance.key).collect();
+        around.killed_together = together(killed, fleet);
+        around
+    }
+
+    /// Rate that is usual for others with this card, proofs per hour.
+    pub fn usual_rate(&self, kind: &str, own: Key) -> Option<f64> {
+        median_of_others(self.rates.get(kind), own)
+    }
+
+    /// Best rate of others with this card, proofs per hour.
+    pub fn best_rate(&self, kind: &str, own: Key) -> Option<f64> {
+        self.rates.get(kind)?.iter().rev().find(|(_, key)| *key != own).map(|(rate, _)| *rate)
+    }
+
+    /// Seconds of a proof that are usual for others with this card.
+    pub fn usual_proof_s(&self, kind: &str, own: Key) -> Option<f64> {
+        median_of_others(self.proofs.get(kind), own)
+    }
+}
+
+/// Rows that were written off within a minute of each other, three or more and most of those that lived then.
+fn together(mut killed: Vec<(Timestamp, Key)>, fleet: &Fleet) -> BTreeSet<Key> {
+    killed.sort_unstable();
+    let mut found = BTreeSet::new();
+    let mut from = 0;
+    for index in 0..killed.len() {
+        let Some((at, _)) = killed.get(index).copied() else { continue };
+        while killed.get(from).is_some_and(|(first, _)| seconds_between(*first, at) > TOGETHER_S) {
+            from += 1;
+        }
+        let run = killed.get(from..=index).unwrap_or_default();
+        if run.len() < 3 {
+            continue;
+        }
+        let alive = fleet
+            .instances()
+            .filter(|instance| instance.first_seen_at < at && instance.state != State::Killed && instance.last_listed_at >= at)
+            .count();
+        if run.len() >= alive {
+            found.extend(run.iter().map(|(_, key)| *key));
+        }
+    }
+    found
+}

@@ -1,0 +1,437 @@
+//! The ranking: log-odds per observation, summed within each witness and capped there, on top of how common a cause is.
+//!
+//! Score of a cause = ln(weight in the prior) + sum over witnesses of clip(sum of ln(P(seen | cause) / usual)). Probabilities
+//! follow by normalising, with a share kept for what is not in the catalogue. A fact that was not observed adds nothing: its
+//! ratio is exactly 1.
+
+use std::sync::OnceLock;
+
+use dwell_fleet::Timestamp;
+
+use crate::catalogue::{Act, Cause, NOT_IN_CATALOGUE, NOT_STUCK_YET, Phase, causes};
+use crate::channel::Channel;
+use crate::fact::{self, Fact, Witness};
+use crate::observe::{Case, Observation, Seen, observe};
+
+/// Share kept for what is not in the catalogue.
+const RESERVE: f64 = 0.10;
+/// While fewer than two independent channels have spoken.
+const RESERVE_ALONE: f64 = 0.25;
+/// No cause is given more than this while neither its log nor the machine itself has shown anything.
+const CEILING_UNSEEN: f64 = 0.5;
+/// Causes whose evidence differs by less than this, in nats, are not told apart.
+const SAME_EVIDENCE: f64 = 1.0;
+/// Weight of a cause that does not belong to the state.
+const WRONG_STATE: f64 = 0.01;
+/// Weight of "nothing is wrong", before anything is seen.
+const WEIGHT_OF_NOTHING: f64 = 4.0;
+/// Weight of "not in the catalogue".
+const WEIGHT_OF_UNKNOWN: f64 = 0.3;
+/// How often an unknown cause shows any odd fact.
+const ODD_BY_UNKNOWN: f64 = 0.15;
+/// Two causes at once are weighed as their product and this.
+const WEIGHT_OF_TWO: f64 = 0.05;
+/// Two at once have to explain this much more, nats.
+const TWO_GAIN: f64 = 3.0;
+
+/// Cap of one witness, nats, for and against.
+fn cap(witness: Witness) -> f64 {
+    match witness {
+        Witness::Words | Witness::Processes | Witness::Cards | Witness::Machine | Witness::Rows => 6.0,
+        Witness::Manager | Witness::Record | Witness::Prover => 5.0,
+        Witness::Way => 4.0,
+        Witness::Pace => 3.0,
+    }
+}
+
+/// The words that go with a probability.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Something was seen that only it explains.
+    Confirmed,
+    /// More likely than all others together.
+    Likely,
+    /// It may be.
+    Possible,
+    /// It hardly is.
+    Unlikely,
+    /// Something was seen that speaks against it, and it has next to nothing left.
+    Excluded,
+}
+
+impl Standing {
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Likely => "likely",
+            Self::Possible => "possible",
+            Self::Unlikely => "unlikely",
+            Self::Excluded => "excluded",
+        }
+    }
+}
+
+/// A cause with what is left of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hypothesis {
+    /// Id in the catalogue, or `not-in-the-catalogue`.
+    pub id: &'static str,
+    /// Posterior probability. Not calibrated outside drills.
+    pub probability: f64,
+    /// The word for it.
+    pub standing: Standing,
+    /// What the observations add to or take from it, nats.
+    pub evidence: f64,
+    /// Hypotheses of one number are not told apart by what was seen.
+    pub group: usize,
+}
+
+/// What one observation adds to a cause.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contribution {
+    /// Its place among the observations.
+    pub observation: usize,
+    /// ln(P(seen | cause) / usual), nats, before its witness's cap.
+    pub log_odds: f64,
+}
+
+/// Two causes at once, where they explain much more than one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// Their ids.
+    pub causes: [&'static str; 2],
+    /// What they explain beyond the best single cause, nats.
+    pub gain: f64,
+}
+
+/// What is thought of an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    /// What was seen.
+    pub seen: Seen,
+    /// Every cause, most probable first; equals by id.
+    pub hypotheses: Vec<Hypothesis>,
+    /// Two at once.
+    pub pair: Option<Pair>,
+    /// Independent channels that have spoken.
+    pub channels_heard: usize,
+    /// No cause was given more than this.
+    pub ceiling: f64,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The catalogue as two tables of log-odds, cause by fact.
+struct Model {
+    ranked: Vec<&'static Cause>,
+    facts: usize,
+    witness: Vec<usize>,
+    caps: Vec<f64>,
+    if_true: Vec<f32>,
+    if_false: Vec<f32>,
+    unknown_if_true: Vec<f32>,
+}
+
+fn model() -> &'static Model {
+    static MODEL: OnceLock<Model> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let ranked: Vec<&'static Cause> = causes().iter().filter(|cause| cause.ranked).collect();
+        let kinds: Vec<_> = Fact::every().map(Fact::kind).collect();
+        let facts = kinds.len();
+        let mut if_true = vec![0.0; ranked.len() * facts];
+        let mut if_false = vec![0.0; ranked.len() * facts];
+        for (row, cause) in ranked.iter().enumerate() {
+            for (fact, often) in cause.all_shown() {
+                let usual = fact.kind().usual;
+                let place = row * facts + fact.index();
+                if let (Some(yes), Some(no)) = (if_true.get_mut(place), if_false.get_mut(place)) {
+                    *yes = (often / usual).ln();
+                    *no = ((1.0 - often) / (1.0 - usual)).ln();
+                }
+            }
+        }
+        Model {
+            facts,
+            witness: kinds.iter().map(|kind| kind.witness as usize).collect(),
+            caps: Witness::ALL.into_iter().map(cap).collect(),
+            unknown_if_true: kinds.iter().map(|kind| ((ODD_BY_UNKNOWN as f32) / kind.usual).ln().max(0.0)).collect(),
+            ranked,
+            if_true,
+            if_false,
+        }
+    })
+}
+
+fn clipped(sums: &[f64; Witness::ALL.len()], caps: &[f64]) -> f64 {
+    sums.iter().zip(caps).map(|(sum, cap)| sum.clamp(-cap, *cap)).sum()
+}
+
+/// Independent channels that count: the manager's rows and its log are one voice.
+pub(crate) fn channels_heard(seen: &Seen) -> usize {
+    let counts = |channel: Channel| seen.channels.iter().any(|state| state.channel == channel && state.health.counts());
+    let manager = counts(Channel::ManagerDashboard) || counts(Channel::ManagerLog);
+    let others = [Channel::InstanceLog, Channel::VastRecord, Channel::ContainerLog, Channel::SshProbe, Channel::ProverStatus];
+    usize::from(manager) + others.into_iter().filter(|channel| counts(*channel)).count()
+}
+
+/// The most that one cause can be given, by what has spoken.
+pub(crate) fn ceiling(seen: &Seen) -> f64 {
+    let counts = |channel: Channel| seen.channels.iter().any(|state| state.channel == channel && state.health.counts());
+    let shown = [Channel::InstanceLog, Channel::VastRecord, Channel::SshProbe, Channel::ProverStatus].into_iter().any(counts);
+    let reserve = if channels_heard(seen) < 2 { RESERVE_ALONE } else { RESERVE };
+    if shown || seen.phase == Some(Phase::Killed) { 1.0 - reserve } else { (1.0 - reserve).min(CEILING_UNSEEN) }
+}
+
+/// Diagnoses an instance.
+pub fn diagnose(case: Case<'_>) -> Diagnosis {
+    let seen = observe(case);
+    rank(seen, case.around.now)
+}
+
+/// Ranks causes by what was seen.
+pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
+    let model = model();
+    let heard = channels_heard(&seen);
+    let ceiling = ceiling(&seen);
+    let Some(phase) = seen.phase else {
+        return Diagnosis { seen, hypotheses: Vec::new(), pair: None, channels_heard: heard, ceiling, at };
+    };
+    let observed: Vec<(usize, bool)> = seen.observations.iter().map(|it| (it.fact.index(), it.holds)).collect();
+    let mut scores: Vec<(f64, f64)> = Vec::with_capacity(model.ranked.len());
+    for (row, cause) in model.ranked.iter().enumerate() {
+        let (yes, no) = (row_of(&model.if_true, row, model.facts), row_of(&model.if_false, row, model.facts));
+        let mut sums = [0.0; Witness::ALL.len()];
+        for (fact, holds) in &observed {
+            let table = if *holds { yes } else { no };
+            let (Some(value), Some(witness)) = (table.get(*fact), model.witness.get(*fact)) else { continue };
+            if let Some(sum) = sums.get_mut(*witness) {
+                *sum += f64::from(*value);
+            }
+        }
+        let evidence = clipped(&sums, &model.caps);
+        scores.push((evidence, prior(cause, phase).ln() + evidence));
+    }
+    let mut unknown = [0.0; Witness::ALL.len()];
+    for (fact, _) in observed.iter().filter(|(_, holds)| *holds) {
+        if let (Some(value), Some(sum)) =
+            (model.unknown_if_true.get(*fact), model.witness.get(*fact).and_then(|witness| unknown.get_mut(*witness)))
+        {
+            *sum += f64::from(*value);
+        }
+    }
+    let unknown: f64 = unknown.iter().map(|sum| sum.min(3.0)).sum();
+    let unknown_score = WEIGHT_OF_UNKNOWN.ln() + unknown;
+
+    let top = scores.iter().map(|(_, score)| *score).fold(unknown_score, f64::max);
+    let weight = |score: f64| (score - top).exp();
+    let total: f64 = scores.iter().map(|(_, score)| weight(*score)).sum::<f64>() + weight(unknown_score);
+    let reserve = if heard < 2 { RESERVE_ALONE } else { RESERVE };
+    let unknown_share = (weight(unknown_score) / total).max(reserve);
+    let known_total: f64 = scores.iter().map(|(_, score)| weight(*score)).sum();
+    let scale = if known_total > 0.0 { (1.0 - unknown_share) / known_total } else { 0.0 };
+    let mut left_over = 0.0;
+    let mut hypotheses: Vec<Hypothesis> = model
+        .ranked
+        .iter()
+        .zip(&scores)
+        .map(|(cause, (evidence, score))| {
+            let whole = weight(*score) * scale;
+            let probability = whole.min(ceiling);
+            left_over += whole - probability;
+            Hypothesis { id: cause.id, probability, standing: Standing::Possible, evidence: *evidence, group: 0 }
+        })
+        .collect();
+    hypotheses.push(Hypothesis {
+        id: NOT_IN_CATALOGUE,
+        probability: unknown_share + left_over,
+        standing: Standing::Possible,
+        evidence: unknown,
+        group: 0,
+    });
+    hypotheses.sort_by(|one, other| other.probability.total_cmp(&one.probability).then(one.id.cmp(other.id)));
+    group(&mut hypotheses);
+    let pair = pair(&seen, phase, &hypotheses);
+    let mut diagnosis = Diagnosis { seen, hypotheses, pair, channels_heard: heard, ceiling, at };
+    diagnosis.stand();
+    diagnosis
+}
+
+fn row_of(table: &[f32], row: usize, facts: usize) -> &[f32] {
+    table.get(row * facts..(row + 1) * facts).unwrap_or_default()
+}
+
+fn prior(cause: &Cause, phase: Phase) -> f64 {
+    let weight = if cause.id == NOT_STUCK_YET { WEIGHT_OF_NOTHING } else { cause.common.weight() };
+    if cause.fits(phase) { weight } else { weight * WRONG_STATE }
+}
+
+/// Gives the same number to what the observations do not tell apart: the most probable leads, and those whose evidence is as
+/// strong follow it, as long as how common they are does not set them far apart.
+fn group(hypotheses: &mut [Hypothesis]) {
+    let mut next = 0;
+    let mut taken = vec![false; hypotheses.len()];
+    for leader in 0..hypotheses.len() {
+        let Some((evidence, probability)) = hypotheses.get(leader).map(|it| (it.evidence, it.probability)) else { continue };
+        if taken.get(leader) == Some(&true) {
+            continue;
+        }
+        let alone = hypotheses.get(leader).is_some_and(|it| it.id == NOT_IN_CATALOGUE);
+        for (place, hypothesis) in hypotheses.iter_mut().enumerate().skip(leader) {
+            let same = (hypothesis.evidence - evidence).abs() < SAME_EVIDENCE
+                && hypothesis.probability * 25.0 >= probability
+                && !alone
+                && hypothesis.id != NOT_IN_CATALOGUE;
+            if let Some(taken) = taken.get_mut(place)
+                && !*taken
+                && (place == leader || same)
+            {
+                *taken = true;
+                hypothesis.group = next;
+            }
+        }
+        next += 1;
+    }
+}
+
+impl Diagnosis {
+    fn holds(&self, fact: Fact) -> bool {
+        self.seen.observations.iter().any(|it| it.fact == fact && it.holds)
+    }
+
+    /// The words: confirmed only where something was seen that only this cause explains.
+    fn stand(&mut self) {
+        let best = self.hypotheses.iter().map(|it| it.probability).fold(0.0, f64::max);
+        let standings: Vec<Standing> = self
+            .hypotheses
+            .iter()
+            .map(|hypothesis| {
+                let cause = crate::catalogue::cause_of(hypothesis.id);
+                let fits = cause.is_some_and(|cause| self.seen.phase.is_some_and(|phase| cause.fits(phase)));
+                let proved = cause.is_some_and(|cause| cause.confirmed_by.iter().any(|set| set.iter().all(|fact| self.holds(*fact))));
+                let probability = hypothesis.probability;
+                if proved && fits && probability >= 0.2 && probability * 3.0 >= best {
+                    return Standing::Confirmed;
+                }
+                match probability {
+                    p if p >= 0.5 && hypothesis.id != NOT_IN_CATALOGUE => Standing::Likely,
+                    p if p >= 0.04 => Standing::Possible,
+                    p if p < 0.004 && cause.is_some_and(|cause| self.contradicted(cause)) => Standing::Excluded,
+                    _ => Standing::Unlikely,
+                }
+            })
+            .collect();
+        for (hypothesis, standing) in self.hypotheses.iter_mut().zip(standings) {
+            hypothesis.standing = standing;
+        }
+    }
+
+    /// Something was seen that it never shows, or not seen that it always shows.
+    fn contradicted(&self, cause: &Cause) -> bool {
+        self.seen.observations.iter().any(|it| {
+            let often = cause.likelihood(it.fact);
+            if it.holds { often < 0.006 } else { often > 0.94 }
+        })
+    }
+
+    /// The leading hypotheses that what was seen does not tell apart.
+    pub fn leading(&self) -> Vec<&Hypothesis> {
+        self.group_of(0)
+    }
+
+    /// The hypotheses of a group.
+    pub fn group_of(&self, group: usize) -> Vec<&Hypothesis> {
+        self.hypotheses.iter().filter(|it| it.group == group).collect()
+    }
+
+    /// What each observation adds to a cause, strongest first; zeros are left out.
+    pub fn contributions(&self, id: &str) -> Vec<Contribution> {
+        let model = model();
+        let row = model.ranked.iter().position(|cause| cause.id == id);
+        let mut found: Vec<Contribution> = self
+            .seen
+            .observations
+            .iter()
+            .enumerate()
+            .filter_map(|(place, it)| {
+                let value = match row {
+                    Some(row) => *row_of(if it.holds { &model.if_true } else { &model.if_false }, row, model.facts).get(it.fact.index())?,
+                    None if it.holds => *model.unknown_if_true.get(it.fact.index())?,
+                    None => 0.0,
+                };
+                (value.abs() > 0.005).then_some(Contribution { observation: place, log_odds: f64::from(value) })
+            })
+            .collect();
+        found.sort_by(|one, other| other.log_odds.abs().total_cmp(&one.log_odds.abs()).then(one.observation.cmp(&other.observation)));
+        found
+    }
+
+    /// The observation at a place.
+    pub fn observation(&self, place: usize) -> Option<&Observation> {
+        self.seen.observations.get(place)
+    }
+
+    /// Kind of remedy with the most probability behind it, and that probability.
+    pub fn best_act(&self) -> Option<(Act, f64)> {
+        let mut acts: Vec<(Act, f64)> = Vec::new();
+        for hypothesis in &self.hypotheses {
+            let Some(cause) = crate::catalogue::cause_of(hypothesis.id) else { continue };
+            match acts.iter_mut().find(|(act, _)| *act == cause.act) {
+                Some((_, sum)) => *sum += hypothesis.probability,
+                None => acts.push((cause.act, hypothesis.probability)),
+            }
+        }
+        acts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)))
+    }
+}
+
+/// Two causes at once: each shows what it shows; where one raises a fact that the other does not speak of, it is raised.
+fn pair(seen: &Seen, phase: Phase, hypotheses: &[Hypothesis]) -> Option<Pair> {
+    let abnormal = seen.observations.iter().filter(|it| it.holds && it.fact.kind().usual < 0.1).count();
+    if abnormal < 2 {
+        return None;
+    }
+    let candidates: Vec<&'static Cause> = hypotheses
+        .iter()
+        .filter(|it| it.id != NOT_STUCK_YET)
+        .filter_map(|it| crate::catalogue::cause_of(it.id))
+        .filter(|cause| cause.fits(phase))
+        .filter(|cause| {
+            // It explains something odd that was seen.
+            cause.shows.iter().any(|(fact, often)| {
+                *often > 4.0 * fact.kind().usual && *often >= 0.5 && seen.observations.iter().any(|it| it.fact == *fact && it.holds && fact.kind().usual < 0.1)
+            })
+        })
+        .take(14)
+        .collect();
+    let score = |causes: &[&Cause]| {
+        let mut sums = [0.0; Witness::ALL.len()];
+        for it in &seen.observations {
+            let kind = it.fact.kind();
+            let usual = f64::from(kind.usual);
+            let told: Vec<f64> = causes.iter().map(|cause| f64::from(cause.likelihood(it.fact))).collect();
+            let (least, most) = told.iter().fold((1.0_f64, 0.0_f64), |(least, most), often| (least.min(*often), most.max(*often)));
+            // Work stops when one of the two stops it; everything else shows when one of the two shows it.
+            let often = if it.fact == fact::WORK_GOES_ON || (most - usual).abs() < 1e-9 { least } else { most };
+            let ratio = if it.holds { often / usual } else { (1.0 - often) / (1.0 - usual) };
+            if let Some(sum) = sums.get_mut(kind.witness as usize) {
+                *sum += ratio.ln();
+            }
+        }
+        // Two causes may fill two caps in one witness.
+        let caps: Vec<f64> = Witness::ALL.into_iter().map(|witness| cap(witness) * causes.len() as f64).collect();
+        let weights: f64 = causes.iter().map(|cause| prior(cause, phase).ln()).sum();
+        clipped(&sums, &caps) + weights + if causes.len() > 1 { WEIGHT_OF_TWO.ln() } else { 0.0 }
+    };
+    let single = candidates.iter().map(|cause| score(&[cause])).fold(f64::MIN, f64::max);
+    let mut best: Option<Pair> = None;
+    for (place, one) in candidates.iter().enumerate() {
+        for other in candidates.iter().skip(place + 1) {
+            let gain = score(&[one, other]) - single;
+            if gain > TWO_GAIN && best.as_ref().is_none_or(|known| gain > known.gain) {
+                best = Some(Pair { causes: [one.id, other.id], gain });
+            }
+        }
+    }
+    best
+}

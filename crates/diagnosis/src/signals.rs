@@ -1,0 +1,248 @@
+//! What logs have said so far, gathered line by line: bounded, whatever is written.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use dwell_fleet::{LogLine, Timestamp, seconds_between};
+
+use crate::signature::{Said, Written, matches};
+
+/// Proofs whose times are kept.
+const PROOFS_KEPT: usize = 8;
+/// Lines that arrived in one instant, from which on they were held back before.
+const BURST_LINES: usize = 60;
+/// A pause before them, seconds.
+const BURST_PAUSE_S: f64 = 240.0;
+/// The manager cuts a push here, bytes.
+const PUSH_BYTES: usize = 256 * 1024;
+/// Names of whom the manager's log speaks, at most.
+const NAMES_KEPT: usize = 20_000;
+
+/// What one instance's log has said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Signals {
+    said: BTreeMap<&'static str, Said>,
+    proofs: VecDeque<f64>,
+    first_proofs: Vec<f64>,
+    instant: Option<(Timestamp, usize, usize, Option<Timestamp>)>,
+    /// Lines that arrived at once after a pause: when, how many, bytes.
+    pub burst: Option<(Timestamp, usize, usize)>,
+    /// A line came without a source.
+    pub unnamed: Option<Timestamp>,
+    /// A line with several carriage returns.
+    pub carriages: Option<Timestamp>,
+    /// The newest benchmark line.
+    pub benchmark_at: Option<Timestamp>,
+    known: Known,
+}
+
+/// How far lines are known: readings overlap.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Known {
+    newest: Option<Timestamp>,
+    at_newest: usize,
+}
+
+impl Known {
+    /// The lines that are not known yet. `lines` are in order of arrival.
+    fn new_of<'a>(&mut self, lines: &'a [LogLine]) -> &'a [LogLine] {
+        let Some(newest) = self.newest else { return self.all(lines) };
+        let from = lines.partition_point(|line| line.at < newest);
+        let same = lines.get(from..).unwrap_or_default().iter().take_while(|line| line.at == newest).count();
+        let skip = from + same.min(self.at_newest);
+        self.all(lines.get(skip..).unwrap_or_default())
+    }
+
+    fn all<'a>(&mut self, lines: &'a [LogLine]) -> &'a [LogLine] {
+        if let Some(last) = lines.last() {
+            let count = lines.iter().rev().take_while(|line| line.at == last.at).count();
+            self.at_newest = if self.newest == Some(last.at) { self.at_newest + count } else { count };
+            self.newest = Some(last.at);
+        }
+        lines
+    }
+}
+
+/// Seconds of a proof, where a line tells of one that was made: `proof 3/12: 101.2s`, `proof 7 done in 98.0s`.
+pub(crate) fn proof_seconds(text: &str) -> Option<f64> {
+    let (_, rest) = text.get(..text.floor_char_boundary(400))?.split_once("proof ")?;
+    rest.split_whitespace()
+        .take(6)
+        .filter_map(|word| word.trim_end_matches(',').strip_suffix('s'))
+        .filter_map(|number| number.parse::<f64>().ok())
+        .find(|seconds| (0.1..86_400.0).contains(seconds))
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+impl Signals {
+    /// Takes in lines, in order of arrival; those that it knows are passed over.
+    pub fn note(&mut self, lines: &[LogLine]) {
+        for line in self.known.new_of(lines) {
+            self.note_line(line);
+        }
+    }
+
+    fn note_line(&mut self, line: &LogLine) {
+        for signature in matches(Written::InInstanceLog, &line.text) {
+            Said::gather(&mut self.said, signature, line);
+        }
+        if let Some(seconds) = proof_seconds(&line.text) {
+            if self.first_proofs.len() < PROOFS_KEPT {
+                self.first_proofs.push(seconds);
+            }
+            self.proofs.push_back(seconds);
+            if self.proofs.len() > PROOFS_KEPT {
+                self.proofs.pop_front();
+            }
+        }
+        if line.source == "unknown" || line.source.is_empty() {
+            self.unnamed = Some(line.at);
+        }
+        if line.text.matches('\r').take(3).count() == 3 {
+            self.carriages = Some(line.at);
+        }
+        if line.source == "benchout" {
+            self.benchmark_at = Some(line.at);
+        }
+        let bytes = line.text.len() + 1;
+        match &mut self.instant {
+            Some((at, count, sum, _)) if *at == line.at => {
+                *count += 1;
+                *sum += bytes;
+            }
+            instant => *instant = Some((line.at, 1, bytes, instant.map(|(at, ..)| at))),
+        }
+        if let Some((at, count, sum, Some(before))) = self.instant
+            && count >= BURST_LINES
+            && seconds_between(before, at) >= BURST_PAUSE_S
+        {
+            self.burst = Some((at, count, sum));
+        }
+    }
+
+    /// The signatures that were written, by id.
+    pub fn said(&self, id: &str) -> Option<&Said> {
+        self.said.get(id)
+    }
+
+    /// Every signature that was written.
+    pub fn all_said(&self) -> impl Iterator<Item = &Said> {
+        self.said.values()
+    }
+
+    /// Median time of its latest proofs, seconds.
+    pub fn proof_s(&self) -> Option<f64> {
+        median(self.proofs.iter().copied())
+    }
+
+    /// Median time of its latest proofs against that of its first ones, where there are enough of both.
+    pub fn slowing(&self) -> Option<f64> {
+        let enough = self.first_proofs.len() == PROOFS_KEPT && self.proofs.len() == PROOFS_KEPT;
+        let first = median(self.first_proofs.iter().copied()).filter(|first| enough && *first > 0.0)?;
+        // The first ones may still be the latest ones: then this is 1.
+        Some(self.proof_s()? / first)
+    }
+
+    /// The burst reached the size at which the manager cuts a push.
+    pub fn push_cut(&self) -> Option<Timestamp> {
+        self.burst.filter(|(.., bytes)| *bytes + 1_024 >= PUSH_BYTES).map(|(at, ..)| at)
+    }
+}
+
+/// What the manager's own log has said: for the fleet, and of single instances.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ManagerSignals {
+    fleet: BTreeMap<&'static str, Said>,
+    of: HashMap<String, BTreeMap<&'static str, Said>>,
+    order: VecDeque<String>,
+    /// The oldest line known.
+    pub oldest: Option<Timestamp>,
+    /// The newest line known.
+    pub newest: Option<Timestamp>,
+    /// The newest line about vast.ai's list, error or not.
+    pub listing_at: Option<Timestamp>,
+    /// How many rentals the newest listing had.
+    pub listed: Option<(Timestamp, u64)>,
+    /// An empty list right after one that was not.
+    pub listed_none_at: Option<Timestamp>,
+    destroyed: BTreeSet<u64>,
+    known: Known,
+}
+
+/// The words of a destroy that the client called a success.
+const DESTROYED: &str = "[monitor] destroyed vast instance ";
+
+impl ManagerSignals {
+    /// Takes in lines, in order of arrival; those that it knows are passed over.
+    pub fn note(&mut self, lines: &[LogLine]) {
+        for line in self.known.new_of(lines) {
+            self.note_line(line);
+        }
+    }
+
+    fn note_line(&mut self, line: &LogLine) {
+        self.oldest = Some(self.oldest.map_or(line.at, |oldest| oldest.min(line.at)));
+        self.newest = self.newest.max(Some(line.at));
+        let text = line.text.get(..line.text.floor_char_boundary(2_000)).unwrap_or_default();
+        if let Some(count) = text.strip_prefix("[monitor] cached ").and_then(|rest| rest.split(' ').next()?.parse().ok()) {
+            if count == 0 && self.listed.is_some_and(|(_, before)| before > 0) {
+                self.listed_none_at = Some(line.at);
+            }
+            self.listed = Some((line.at, count));
+            self.listing_at = Some(line.at);
+        }
+        if text.contains("enumerate vast instances") {
+            self.listing_at = Some(line.at);
+        }
+        if let Some(vast_id) = text.strip_prefix(DESTROYED).and_then(|rest| rest.trim().parse().ok()) {
+            self.destroyed.insert(vast_id);
+            while self.destroyed.len() > NAMES_KEPT {
+                self.destroyed.pop_first();
+            }
+        }
+        for signature in matches(Written::InManagerLog, text) {
+            Said::gather(&mut self.fleet, signature, line);
+            for name in names(text) {
+                if !self.of.contains_key(name) {
+                    self.order.push_back(name.to_owned());
+                    if self.order.len() > NAMES_KEPT
+                        && let Some(oldest) = self.order.pop_front()
+                    {
+                        self.of.remove(&oldest);
+                    }
+                }
+                Said::gather(self.of.entry(name.to_owned()).or_default(), signature, line);
+            }
+        }
+    }
+
+    /// What was written of the fleet.
+    pub fn fleet(&self, id: &str) -> Option<&Said> {
+        self.fleet.get(id)
+    }
+
+    /// What was written of one who has one of these names: uuid, `C.<number>`, number.
+    pub fn of<'a>(&'a self, names: &'a [String], id: &str) -> Option<&'a Said> {
+        names.iter().filter_map(|name| self.of.get(name)?.get(id)).max_by_key(|said| said.at)
+    }
+
+    /// The manager said that it destroyed this rental.
+    pub fn destroyed(&self, vast_id: u64) -> bool {
+        self.destroyed.contains(&vast_id)
+    }
+}
+
+/// Whom a line of the manager names: uuids and rental numbers.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| letter.is_whitespace() || matches!(letter, '=' | '(' | ')' | ',' | ':'))
+        .filter(|word| {
+            let digits = word.strip_prefix("C.").unwrap_or(word);
+            let number = digits.len() >= 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            number || (word.len() == 36 && word.matches('-').count() == 4)
+        })
+        .take(6)
+}
