@@ -24,7 +24,7 @@ pub(crate) struct Casebook {
     readings: HashMap<Key, Reading>,
     readings_changed_at: Option<Timestamp>,
     skew_before_s: Option<f64>,
-    newest_image: Option<Timestamp>,
+    images: HashMap<Key, Timestamp>,
     nothing: (Signals, Looks),
 }
 
@@ -43,8 +43,8 @@ impl Casebook {
     }
 
     /// Takes in lines of the manager's log.
-    pub(crate) fn note_manager_lines(&mut self, lines: &[LogLine]) {
-        Arc::make_mut(&mut self.manager).note(lines);
+    pub(crate) fn note_manager_lines(&mut self, lines: &[LogLine], read_at: Timestamp) {
+        Arc::make_mut(&mut self.manager).note(lines, read_at);
     }
 
     /// Takes note of the readings of an answer, and of the clocks.
@@ -80,6 +80,7 @@ impl Casebook {
         self.signals.retain(|key, _| known(key));
         self.looks.retain(|key, _| known(key));
         self.readings.retain(|key, _| known(key));
+        self.images.retain(|key, _| known(key));
     }
 
     /// Takes in what a look brought.
@@ -90,7 +91,9 @@ impl Casebook {
             Answered::Container(answer) => looks.container = Some(Asked { at, answer }),
             Answered::Host(answer) => {
                 let built = answer.seen.as_ref().and_then(|seen| seen.image_built);
-                self.newest_image = self.newest_image.max(built);
+                if let Some(built) = built {
+                    self.images.insert(key, built);
+                }
                 push(&mut looks.host, &mut looks.host_before, Asked { at, answer });
             }
             Answered::Prover(answer) => push(&mut looks.prover, &mut looks.prover_before, Asked { at, answer }),
@@ -111,7 +114,7 @@ impl Casebook {
             clock_skew_s: way.clock_skew_s,
             skew_before_s: self.skew_before_s,
             telemetry_unchanged_since: self.readings_changed_at,
-            newest_image: self.newest_image,
+            newest_image: self.images.values().max().map(|newest| (*newest, self.images.len())),
             manager: Arc::clone(&self.manager),
         };
         Around::of(fleet, outside, |key| self.signals.get(&key))

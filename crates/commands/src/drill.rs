@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dwell_diagnosis::{Check, Diagnosis, NOT_STUCK_YET, Standing};
+use dwell_diagnosis::{Check, Diagnosis, NOT_STUCK_YET, Standing, cause_of};
 use dwell_fleet::{FlagKind, Key, State, Timestamp, seconds_between};
 use dwell_simulator::{Diagnosis as Expectation, Scenario, Truth, World};
 use rayon::prelude::*;
@@ -253,6 +253,16 @@ impl Cases {
         }
         let around = fleet.around();
         let Some(before) = fleet.diagnose(key, &around) else { return };
+        // What could hold it in a state that it has left is not the cause of what is seen now.
+        let phases = [before.seen.phase, before.seen.stay];
+        let fits = |id: &String| cause_of(id).is_none_or(|cause| phases.into_iter().flatten().any(|phase| cause.fits(phase)));
+        there.retain(fits);
+        if there.is_empty() {
+            return;
+        }
+        if truth.silent_image && there.iter().any(|id| id == NOT_STUCK_YET) {
+            there.push("image-lacks-feature".to_owned());
+        }
         self.open.push(Open { vast_id, key, at: world.now(), occasion, truth: there, before: Box::new(before), asked: Vec::new() });
     }
 

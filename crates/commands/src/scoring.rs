@@ -29,6 +29,8 @@ pub struct Investigation {
     pub checks_asked: Vec<String>,
     /// Best causes after them.
     pub causes: Vec<RankedCause>,
+    /// Facts that were seen to hold.
+    pub seen: Vec<String>,
     /// Causes that nothing told apart from the best one.
     pub group: Vec<String>,
     /// Two at once, where they explain much more.
@@ -125,6 +127,7 @@ pub(crate) fn investigation(
         before: ranked(before),
         checks_asked: asked.iter().map(|check| check.as_str().to_owned()).collect(),
         causes: ranked(after),
+        seen: after.seen.observations.iter().filter(|it| it.holds).map(|it| it.fact.kind().id.to_owned()).collect(),
         group: names(&after.leading()),
         pair: after.pair.as_ref().map(|pair| pair.causes.map(str::to_owned)),
         next_checks: after.next_checks().iter().map(|proposal| proposal.check.as_str().to_owned()).collect(),
@@ -150,7 +153,7 @@ impl DiagnosisTotals {
         let bin = self.calibration.entry(tenth).or_default();
         bin.0 += 1;
         bin.1 += usize::from(it.place == Some(1));
-        if it.truth == [NOT_STUCK_YET] {
+        if it.truth.iter().all(|id| id == NOT_STUCK_YET || id == "image-lacks-feature") && it.truth.iter().any(|id| id == NOT_STUCK_YET) {
             self.sound += 1;
             self.sound_right += usize::from(it.in_group);
         } else {

@@ -370,7 +370,7 @@ impl Watch {
                     self.read_lines.clear();
                     self.queue_logs();
                 }
-                self.casebook.note_manager_lines(&lines);
+                self.casebook.note_manager_lines(&lines, self.fleet.manager_time_at(now));
                 let whole_buffer = lines.len() < MANAGER_LOG_LINES / 10;
                 effects.push(Effect::KeepLines { key: None, lines, whole_buffer });
                 self.unassessed = true;

@@ -47,8 +47,8 @@ pub struct Around {
     pub telemetry_frozen: Option<bool>,
     /// Rate that is usual over all, proofs per hour.
     pub usual_rate_of_all: Option<f64>,
-    /// When the newest image that was seen on any machine was built.
-    pub newest_image: Option<Timestamp>,
+    /// When the newest image that was seen on any machine was built, and on how many machines one was seen.
+    pub newest_image: Option<(Timestamp, usize)>,
     rates: ByKind,
     proofs: ByKind,
 }
@@ -68,8 +68,8 @@ pub struct Outside {
     pub skew_before_s: Option<f64>,
     /// Since when no reading of any row has changed.
     pub telemetry_unchanged_since: Option<Timestamp>,
-    /// When the newest image that was seen on any machine was built.
-    pub newest_image: Option<Timestamp>,
+    /// When the newest image that was seen on any machine was built, and on how many machines one was seen.
+    pub newest_image: Option<(Timestamp, usize)>,
     /// What the manager's log has said.
     pub manager: Arc<ManagerSignals>,
 }
@@ -108,6 +108,10 @@ impl Around {
             if let (Some(kind), Some(seconds)) = (instance.vast.gpu_kind(), signals(instance.key).and_then(Signals::proof_s)) {
                 around.proofs.entry(kind).or_default().push((seconds, instance.key));
             }
+            // A rental has one label, and a label one rental.
+            if let Some(vast_id) = instance.row.vast_id_told().filter(|_| instance.uuid.is_some()) {
+                rentals.entry(vast_id.0).or_default().push(instance);
+            }
             if instance.state == State::Killed {
                 if row.kill_reason.as_deref().is_some_and(|reason| reason.contains("disappeared"))
                     && let Some(at) = row.killed_at
@@ -115,9 +119,6 @@ impl Around {
                     killed.push((at, instance.key));
                 }
                 continue;
-            }
-            if let Some(vast_id) = instance.row.vast_id_told() {
-                rentals.entry(vast_id.0).or_default().push(instance);
             }
             if matches!(instance.state, State::ParamsDone | State::Running) && row.vast_id.is_some() {
                 told += 1;

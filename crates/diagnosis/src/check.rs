@@ -136,6 +136,11 @@ impl Diagnosis {
     fn can_be_made(&self, check: Check) -> bool {
         let on_card = matches!(self.seen.phase, Some(Phase::ParamsDone | Phase::BenchDone | Phase::Running));
         let health = self.health(check.channel());
+        let ended = self.seen.phase == Some(Phase::Killed);
+        let given_back = ended && !self.seen.observations.iter().any(|it| it.fact == fact::KILLED_STILL_LISTED && it.holds);
+        if given_back && !matches!(check, Check::VastRecord | Check::ManagerLog | Check::InstanceLog) {
+            return false;
+        }
         let moves = self.seen.observations.iter().any(|it| it.fact == fact::WORK_GOES_ON);
         match check {
             Check::InstanceLog | Check::ManagerLog | Check::VastRecord | Check::ContainerLog | Check::Ssh => health == Health::NotAsked,

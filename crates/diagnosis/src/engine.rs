@@ -28,7 +28,11 @@ const WEIGHT_OF_NOTHING: f64 = 4.0;
 /// Weight of "not in the catalogue".
 const WEIGHT_OF_UNKNOWN: f64 = 0.3;
 /// How often an unknown cause shows any odd fact.
-const ODD_BY_UNKNOWN: f64 = 0.15;
+const ODD_BY_UNKNOWN: f64 = 0.05;
+/// One witness speaks for it by no more than this, nats.
+const CAP_OF_UNKNOWN: f64 = 1.6;
+/// What only one cause explains is not capped: seen whole, it adds this much, nats.
+const PROVED: f64 = 4.0;
 /// Two causes at once are weighed as their product and this.
 const WEIGHT_OF_TWO: f64 = 0.05;
 /// Two at once have to explain this much more, nats.
@@ -209,8 +213,9 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
                 *sum += f64::from(*value);
             }
         }
-        let evidence = clipped(&sums, &model.caps);
-        scores.push((evidence, prior(cause, phase).ln() + evidence));
+        let proved = cause.confirmed_by.iter().any(|set| set.iter().all(|fact| observed.contains(&(fact.index(), true))));
+        let evidence = clipped(&sums, &model.caps) + if proved { PROVED } else { 0.0 };
+        scores.push((evidence, prior(cause, phase, seen.stay).ln() + evidence));
     }
     let mut unknown = [0.0; Witness::ALL.len()];
     for (fact, _) in observed.iter().filter(|(_, holds)| *holds) {
@@ -220,7 +225,7 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
             *sum += f64::from(*value);
         }
     }
-    let unknown: f64 = unknown.iter().map(|sum| sum.min(3.0)).sum();
+    let unknown: f64 = unknown.iter().map(|sum| sum.min(CAP_OF_UNKNOWN)).sum();
     let unknown_score = WEIGHT_OF_UNKNOWN.ln() + unknown;
 
     let top = scores.iter().map(|(_, score)| *score).fold(unknown_score, f64::max);
@@ -261,9 +266,9 @@ fn row_of(table: &[f32], row: usize, facts: usize) -> &[f32] {
     table.get(row * facts..(row + 1) * facts).unwrap_or_default()
 }
 
-fn prior(cause: &Cause, phase: Phase) -> f64 {
+fn prior(cause: &Cause, phase: Phase, stay: Option<Phase>) -> f64 {
     let weight = if cause.id == NOT_STUCK_YET { WEIGHT_OF_NOTHING } else { cause.common.weight() };
-    if cause.fits(phase) { weight } else { weight * WRONG_STATE }
+    if cause.fits(phase) || stay.is_some_and(|stay| cause.fits(stay)) { weight } else { weight * WRONG_STATE }
 }
 
 /// Gives the same number to what the observations do not tell apart: the most probable leads, and those whose evidence is as
@@ -307,7 +312,7 @@ impl Diagnosis {
             .iter()
             .map(|hypothesis| {
                 let cause = crate::catalogue::cause_of(hypothesis.id);
-                let fits = cause.is_some_and(|cause| self.seen.phase.is_some_and(|phase| cause.fits(phase)));
+                let fits = cause.is_some_and(|cause| [self.seen.phase, self.seen.stay].into_iter().flatten().any(|phase| cause.fits(phase)));
                 let proved = cause.is_some_and(|cause| cause.confirmed_by.iter().any(|set| set.iter().all(|fact| self.holds(*fact))));
                 let probability = hypothesis.probability;
                 if proved && fits && probability >= 0.2 && probability * 3.0 >= best {
@@ -395,7 +400,7 @@ fn pair(seen: &Seen, phase: Phase, hypotheses: &[Hypothesis]) -> Option<Pair> {
         .iter()
         .filter(|it| it.id != NOT_STUCK_YET)
         .filter_map(|it| crate::catalogue::cause_of(it.id))
-        .filter(|cause| cause.fits(phase))
+        .filter(|cause| cause.fits(phase) || seen.stay.is_some_and(|stay| cause.fits(stay)))
         .filter(|cause| {
             // It explains something odd that was seen.
             cause.shows.iter().any(|(fact, often)| {
@@ -420,7 +425,7 @@ fn pair(seen: &Seen, phase: Phase, hypotheses: &[Hypothesis]) -> Option<Pair> {
         }
         // Two causes may fill two caps in one witness.
         let caps: Vec<f64> = Witness::ALL.into_iter().map(|witness| cap(witness) * causes.len() as f64).collect();
-        let weights: f64 = causes.iter().map(|cause| prior(cause, phase).ln()).sum();
+        let weights: f64 = causes.iter().map(|cause| prior(cause, phase, seen.stay).ln()).sum();
         clipped(&sums, &caps) + weights + if causes.len() > 1 { WEIGHT_OF_TWO.ln() } else { 0.0 }
     };
     let single = candidates.iter().map(|cause| score(&[cause])).fold(f64::MIN, f64::max);

@@ -103,10 +103,12 @@ facts! {
     LATE "late" Rows [D] 0.35: "it has been in its state longer than 95 % of its kind" / "its dwell is still usual for its kind";
     LOG_SILENT "log-silent" Pace [L] 0.3: "its log could show progress and shows none" / "its log shows progress";
     WORK_GOES_ON "work-goes-on" Processes [S Q] 0.5: "work goes on, seen on the machine itself" / "nothing moves on the machine itself";
+    STANDS_LONG "stands-long" Processes [S] 0.25: "nothing has been written on the machine itself for a quarter of an hour" / "something was written on the machine itself within a quarter of an hour";
+    PAUSED "paused" Pace [L] 0.05: "its benchmark paused for minutes and went on" / "its benchmark did not pause";
     GPU_IDLE "gpu-idle" Record [D V S] 0.3: "its card idles" / "its card is busy";
     PROOFS_SLOW "proofs-slow" Words [L S] 0.06: "its proofs take much longer than those of others with this card" / "its proofs take as long as those of others with this card";
     PROOFS_SLOWING "proofs-slowing" Words [L S] 0.02: "its proofs take longer and longer" / "its proofs do not slow down";
-    LOG_SPOKE "log-spoke" Rows [L] 0.5: "the manager has received lines from it" / "the manager has received no line from it";
+    LOG_SPOKE "log-spoke" Rows [L] 0.8: "the manager has received lines from it" / "the manager has received no line from it";
     ONLY_EARLY_SOURCES "only-early-sources" Rows [L] 0.1: "only its entrypoint's lines arrive" / "lines of its prover arrive as well";
 
     // The manager's rows.
@@ -114,8 +116,8 @@ facts! {
     KILLED_RATE_ZERO "killed-rate-zero" Rows [D] 0.01: "it was killed for a benchmark rate of zero" / "it was not killed for a rate of zero";
     KILLED_RATE_LOW "killed-rate-low" Rows [D] 0.01: "it was killed for a benchmark rate below its minimum" / "it was not killed for a low rate";
     KILLED_RATE_SIXTIETH "killed-rate-sixtieth" Rows [D] 0.005: "the reported rate is about a sixtieth of what its card does elsewhere" / "the reported rate is no sixtieth of what its card does";
-    KILLED_BENCHMARK_TIMEOUT "killed-benchmark-timeout" Rows [D] 0.02: "the manager's 45 minutes for the benchmark ran out" / "the manager's 45 minutes for the benchmark did not end it";
-    KILLED_PARAMS_TIMEOUT "killed-params-timeout" Rows [D] 0.02: "the manager's 90 minutes for the parameters ran out" / "the manager's 90 minutes for the parameters did not end it";
+    KILLED_BENCHMARK_TIMEOUT "killed-benchmark-timeout" Rows [D] 0.4: "the manager's 45 minutes for the benchmark ran out" / "the manager's 45 minutes for the benchmark did not end it";
+    KILLED_PARAMS_TIMEOUT "killed-params-timeout" Rows [D] 0.4: "the manager's 90 minutes for the parameters ran out" / "the manager's 90 minutes for the parameters did not end it";
     KILLED_TOO_SOON "killed-too-soon" Rows [D] 0.005: "the manager's timer ended it before that time had passed by its own dates" / "the manager's timer and its dates agree";
     KILLED_BY_HAND "killed-by-hand" Rows [D] 0.01: "somebody had it killed" / "nobody had it killed by hand";
     KILLED_TOGETHER "killed-together" Rows [D] 0.02: "most of the fleet was written off in the same minute" / "it was not written off together with others";
@@ -135,6 +137,7 @@ facts! {
     LINES_IN_A_BURST "lines-in-a-burst" Pace [L] 0.02: "many lines arrived at once after a pause" / "its lines arrived as they were written";
     PUSH_CUT "push-cut" Pace [L] 0.003: "a push of lines reached the 256 KiB at which the manager cuts" / "no push reached the size at which the manager cuts";
     STARTED_OVER "started-over" Words [L S M] 0.01: "its container was started again after it had reached this state" / "its container was not started again since";
+    REGISTERED_UNHEARD "registered-unheard" Words [S L] 0.01: "it says that it registered, and the manager does not list it so" / "it does not say that it registered";
     BEATEN_TO_IT "reported-by-another" Words [L] 0.005: "a benchmark was reported that its log does not show" / "its log shows the benchmark that was reported";
 
     // The manager and its copy of vast.ai's list.
@@ -248,11 +251,19 @@ facts! {
     PROOF_PENDING "proof-pending" Prover [Q] 0.01: "the prover holds a proof back: all its parts are pending" / "the prover holds no proof back";
     PROVER_IDLE "prover-idle" Prover [Q] 0.06: "the prover has nothing to do" / "the prover has something to do";
     PROOF_STANDS "proof-stands" Prover [Q] 0.04: "the prover has been at the same proof for ten minutes" / "the prover is not at one proof for ten minutes";
-    MANY_COMPLETED "many-completed" Prover [Q] 0.2: "the prover has completed twenty proofs or more" / "the prover has completed fewer than twenty proofs";
+    MANY_COMPLETED "many-completed" Prover [Q] 0.5: "the prover has completed twenty proofs or more" / "the prover has completed fewer than twenty proofs";
 }
 
-/// How often the words of a signature are written where nothing explains them.
-const WORDS_USUAL: f32 = 0.01;
+/// How often the words of a signature are written where nothing explains them. Some are written when all is well.
+fn words_usual(id: &str) -> f32 {
+    match id {
+        "loading-parameters" | "summary" => 0.5,
+        "downloading" => 0.3,
+        "extraction" | "no-work" => 0.15,
+        "waits-for-daemon" | "gateway-timeout" => 0.05,
+        _ => 0.01,
+    }
+}
 
 impl Fact {
     /// The fact that this signature was written. Fails to compile for an id that is not in the table.
@@ -321,7 +332,7 @@ fn all() -> &'static [FactKind] {
                 witness,
                 by,
                 two_looks: false,
-                usual: WORDS_USUAL,
+                usual: words_usual(signature.id),
             }
         });
         TABLE.iter().copied().chain(of_words).collect()

@@ -84,6 +84,8 @@ pub struct Case<'a> {
 pub struct Seen {
     /// The phase it is in; `None` for a state that the manager has made up since.
     pub phase: Option<Phase>,
+    /// The phase that it was ended in, where it was.
+    pub stay: Option<Phase>,
     /// Observations, one a fact, in the order of the table.
     pub observations: Vec<Observation>,
     /// The channels.
@@ -92,6 +94,7 @@ pub struct Seen {
 
 struct Gather<'a> {
     case: Case<'a>,
+    /// The phase that what is seen speaks of: for one that was ended, the one that it was ended in.
     phase: Phase,
     now: Timestamp,
     /// When it was ended, where it was.
@@ -107,7 +110,7 @@ pub fn observe(case: Case<'_>) -> Seen {
     let instance = case.instance;
     let listed = instance.presence == Presence::Listed;
     let Some(phase) = Phase::of(&instance.state, listed) else {
-        return Seen { phase: None, observations: Vec::new(), channels: Vec::new() };
+        return Seen { phase: None, stay: None, observations: Vec::new(), channels: Vec::new() };
     };
     let ended_at = (phase == Phase::Killed).then(|| instance.row.killed_at.unwrap_or(instance.entered.at));
     let since = match ended_at {
@@ -117,9 +120,16 @@ pub fn observe(case: Case<'_>) -> Seen {
         }
         None => instance.entered.at,
     };
+    let stay = match ended_at {
+        Some(_) => {
+            let before = instance.ledger.entries().iter().rev().map(|entry| &entry.state).find(|state| **state != State::Killed);
+            before.and_then(|state| Phase::of(state, true)).unwrap_or(phase)
+        }
+        None => phase,
+    };
     let mut gather = Gather {
         case,
-        phase,
+        phase: stay,
         now: case.around.now,
         ended_at,
         since,
@@ -133,7 +143,7 @@ pub fn observe(case: Case<'_>) -> Seen {
     gather.container();
     gather.host();
     gather.prover();
-    Seen { phase: Some(phase), observations: gather.found.into_iter().flatten().collect(), channels: gather.channels }
+    Seen { phase: Some(phase), stay: ended_at.map(|_| stay), observations: gather.found.into_iter().flatten().collect(), channels: gather.channels }
 }
 
 fn cut(text: &str) -> String {
@@ -145,12 +155,28 @@ impl Gather<'_> {
         matches!(self.phase, Phase::ParamsDone | Phase::BenchDone | Phase::Running)
     }
 
-    /// Age of something read at `at`, seconds: before an end, against that end.
+    /// Age of something read at `at`, seconds. What was seen of the stay that it was ended in does not age: nothing has
+    /// happened to it since.
     fn age_s(&self, at: Timestamp) -> f64 {
         match self.ended_at {
+            Some(ended) if at <= ended && at >= self.since => 0.0,
             Some(ended) if at <= ended => seconds_between(at, ended),
             _ => seconds_between(at, self.now),
         }
+    }
+
+    /// A look that is too old to count, or of a machine that had been given back, is none. False then.
+    fn counts(&mut self, channel: Channel, at: Timestamp, fresh_for_s: f64) -> bool {
+        let age_s = self.age_s(at);
+        if age_s > fresh_for_s {
+            self.channel(channel, Health::NotAsked, format!("last asked {:.0} min ago: too long", age_s / MINUTE), Some(at));
+            return false;
+        }
+        let given_back = self.ended_at.is_some_and(|ended| at > ended) && channel != Channel::VastRecord;
+        if given_back {
+            self.channel(channel, Health::Blind, "looked at after its end: it says nothing of what came before", Some(at));
+        }
+        !given_back
     }
 
     fn note(&mut self, fact: Fact, holds: bool, channel: Channel, at: Timestamp, fresh_for_s: f64, reference: impl Into<Cow<'static, str>>) {
@@ -396,7 +422,7 @@ impl Gather<'_> {
         let log = &instance.log;
         let newest = log.newest.values().max().copied();
         let health = instance.assessment.as_ref().map(|assessment| &assessment.log_health);
-        let (state, why) = log_state(health, newest.is_some(), self.phase);
+        let (state, why) = log_state(health, newest.is_some(), self.ended_at.is_some());
         self.channel(channel, state, why, newest.or(log.read_at));
         if around.unreachable.is_some() {
             return;
@@ -447,7 +473,8 @@ impl Gather<'_> {
                 // The last that it said, however long ago, or within the hour.
                 Some(said) => {
                     let last = newest.is_some_and(|newest| seconds_between(said.at, newest) < 15.0 * MINUTE);
-                    let fresh_for_s = if last { f64::MAX } else { FRESH_WORDS_S };
+                    // A stay on the way is short: what was said in it is of it. A run can last for weeks.
+                    let fresh_for_s = if last || self.phase != Phase::Running { f64::MAX } else { FRESH_WORDS_S };
                     self.note(fact, true, channel, said.at, fresh_for_s, format!("{}: {}", said.source, said.line));
                 }
                 None if able => self.note(fact, false, channel, newest.unwrap_or(at), FRESH_WORDS_S, "lines since it entered this state"),
@@ -467,6 +494,11 @@ impl Gather<'_> {
                 self.note(fact::PUSH_CUT, signals.push_cut().is_some(), channel, at, FRESH_WORDS_S * 2.0, text);
             }
             None => self.note(fact::LINES_IN_A_BURST, false, channel, newest, FRESH_WORDS_S, "times of its lines"),
+        }
+        if self.phase == Phase::ParamsDone && signals.benchmark_at.is_some_and(|at| at >= self.since) {
+            let pause = signals.pause.filter(|(end, _)| *end >= self.since);
+            let text = pause.map_or_else(|| "times of its benchmark's lines".to_owned(), |(end, s)| format!("no line for {s:.0} s until {end}"));
+            self.note(fact::PAUSED, pause.is_some(), channel, newest, FRESH_WORDS_S, text);
         }
         if self.phase == Phase::Registered {
             let drawn = signals.carriages.is_some();
@@ -507,8 +539,9 @@ impl Gather<'_> {
                 None => self.note(Fact::said(id), false, channel, newest, FRESH_WORDS_S, "its newest lines"),
             }
         }
-        let silent_s = seconds_between(manager.listing_at.unwrap_or(oldest), at);
-        self.note(fact::LISTING_SILENT, silent_s > 200.0, channel, newest, FRESH_WORDS_S, format!("no line about it for {silent_s:.0} s"));
+        let read_at = manager.read_at.unwrap_or(newest);
+        let silent_s = seconds_between(manager.listing_at.unwrap_or(oldest), read_at);
+        self.note(fact::LISTING_SILENT, silent_s > 200.0, channel, read_at, FRESH_WORDS_S, format!("no line about it for {silent_s:.0} s"));
         let none = manager.listed_none_at.filter(|at| self.age_s(*at).abs() < FRESH_WORDS_S);
         self.note(fact::LISTED_NONE, none.is_some(), channel, none.unwrap_or(newest), FRESH_WORDS_S, "[monitor] cached 0 vast instances");
         if let Some((listed_at, count)) = manager.listed {
@@ -561,6 +594,9 @@ impl Gather<'_> {
         let Some(Asked { at, answer }) = self.case.looks.vast.clone() else {
             return self.channel(channel, Health::NotAsked, "nobody asked vast.ai", None);
         };
+        if !self.counts(channel, at, FRESH_VAST_S) {
+            return;
+        }
         let refused = match answer.record {
             VastShown::NoAnswer => {
                 return self.channel(channel, Health::Unreachable, "vast.ai does not answer", Some(at));
@@ -677,6 +713,9 @@ impl Gather<'_> {
         let Some(Asked { at, answer }) = self.case.looks.container.clone() else {
             return self.channel(channel, Health::NotAsked, "nobody asked vast.ai for it", None);
         };
+        if !self.counts(channel, at, FRESH_HOST_S) {
+            return;
+        }
         let ContainerOutput { container, daemon, uploaded_after_s } = &answer;
         self.note(fact::LOG_UPLOAD_LATE, *uploaded_after_s > 20.0, channel, at, FRESH_WORDS_S, format!("uploaded after {uploaded_after_s:.0} s"));
         if container.is_empty() && daemon.is_empty() {
@@ -698,6 +737,9 @@ impl Gather<'_> {
         let Some(Asked { at, answer }) = self.case.looks.host.clone() else {
             return self.channel(channel, Health::NotAsked, "nobody looked", None);
         };
+        if !self.counts(channel, at, FRESH_HOST_S) {
+            return;
+        }
         let HostAnswer { direct, proxy, seen } = &answer;
         let inside = seen.is_some();
         let way = format!("direct: {direct:?}, proxy: {proxy:?}");
@@ -880,9 +922,13 @@ impl Gather<'_> {
                 self.note(fact::PARAMETERS_TINY, tiny, channel, at, fresh, text);
             }
         }
-        if let (Some(built), Some(newest)) = (seen.image_built, self.case.around.newest_image) {
-            let text = format!("built {built}; newest of the fleet {newest}");
-            self.note(fact::IMAGE_OLD, seconds_between(built, newest) > 3600.0, channel, at, fresh, text);
+        if let (Some(built), Some((newest, machines))) = (seen.image_built, self.case.around.newest_image) {
+            let text = format!("built {built}; newest that was seen on {machines} machines {newest}");
+            let old = seconds_between(built, newest) > 3600.0;
+            // An image compared with itself alone is not known to be new.
+            if old || machines > 1 {
+                self.note(fact::IMAGE_OLD, old, channel, at, fresh, text);
+            }
         }
     }
 
@@ -905,6 +951,15 @@ impl Gather<'_> {
                     self.note(Fact::said(signature.id), false, channel, at, FRESH_HOST_S, "the ends of its log files");
                 }
             }
+        }
+        if self.phase == Phase::Loading {
+            let line = seen.files.iter().flat_map(|file| &file.tail).find(|line| line.contains("Registered with manager"));
+            self.note(fact::REGISTERED_UNHEARD, line.is_some(), channel, at, FRESH_HOST_S, cut(line.map_or("the end of its entrypoint's log", String::as_str)));
+        }
+        let newest = seen.files.iter().filter_map(|file| file.modified_at).max();
+        if let Some(newest) = newest.filter(|_| self.phase != Phase::Loading) {
+            let still_s = seconds_between(newest, at);
+            self.note(fact::STANDS_LONG, still_s > 900.0, channel, at, FRESH_HOST_S, format!("newest line of all files {still_s:.0} s before"));
         }
         self.work_by_files(seen, at);
     }
@@ -958,6 +1013,9 @@ impl Gather<'_> {
         let Some(Asked { at, answer }) = self.case.looks.prover.clone() else {
             return self.channel(channel, Health::NotAsked, "nobody asked it", None);
         };
+        if !self.counts(channel, at, FRESH_HOST_S) {
+            return;
+        }
         if !self.works_on_card() {
             return self.channel(channel, Health::Blind, "no prover runs in this state", Some(at));
         }
@@ -1021,7 +1079,7 @@ fn sources(instance: &Instance) -> String {
     cut(&names.join(", "))
 }
 
-fn log_state(health: Option<&ChannelHealth>, spoke: bool, phase: Phase) -> (Health, String) {
+fn log_state(health: Option<&ChannelHealth>, spoke: bool, ended: bool) -> (Health, String) {
     match health {
         Some(ChannelHealth::Working { source, .. }) => (Health::Working, format!("{source} lines arrive")),
         Some(ChannelHealth::Quiet { source, repeats: Some(_), .. }) => (Health::Quiet, format!("{source} only repeats itself")),
@@ -1030,7 +1088,7 @@ fn log_state(health: Option<&ChannelHealth>, spoke: bool, phase: Phase) -> (Heal
         }
         Some(ChannelHealth::Quiet { source, .. }) => (Health::Quiet, format!("{source} lines came before and have stopped")),
         Some(ChannelHealth::NotAsked) => (Health::NotAsked, "the manager has lines that were not read yet".to_owned()),
-        Some(ChannelHealth::Blind(_)) if phase == Phase::Killed && spoke => (Health::Quiet, "what it wrote before is kept".to_owned()),
+        Some(ChannelHealth::Blind(_)) if ended && spoke => (Health::Quiet, "what it wrote before is kept".to_owned()),
         Some(ChannelHealth::Blind(why)) => (
             Health::Blind,
             match why {

@@ -30,8 +30,10 @@ pub struct Signals {
     pub unnamed: Option<Timestamp>,
     /// A line with several carriage returns.
     pub carriages: Option<Timestamp>,
-    /// The newest benchmark line.
+    /// The newest line of the benchmark or its daemon.
     pub benchmark_at: Option<Timestamp>,
+    /// A pause in those of more than four minutes, after which they went on: its end and its length, seconds.
+    pub pause: Option<(Timestamp, f64)>,
     known: Known,
 }
 
@@ -105,7 +107,11 @@ impl Signals {
         if line.text.matches('\r').take(3).count() == 3 {
             self.carriages = Some(line.at);
         }
-        if line.source == "benchout" {
+        if line.source.starts_with("bench") {
+            let pause_s = self.benchmark_at.map_or(0.0, |before| seconds_between(before, line.at));
+            if pause_s > BURST_PAUSE_S {
+                self.pause = Some((line.at, pause_s));
+            }
             self.benchmark_at = Some(line.at);
         }
         let bytes = line.text.len() + 1;
@@ -163,6 +169,8 @@ pub struct ManagerSignals {
     pub oldest: Option<Timestamp>,
     /// The newest line known.
     pub newest: Option<Timestamp>,
+    /// When it was last read.
+    pub read_at: Option<Timestamp>,
     /// The newest line about vast.ai's list, error or not.
     pub listing_at: Option<Timestamp>,
     /// How many rentals the newest listing had.
@@ -177,8 +185,9 @@ pub struct ManagerSignals {
 const DESTROYED: &str = "[monitor] destroyed vast instance ";
 
 impl ManagerSignals {
-    /// Takes in lines, in order of arrival; those that it knows are passed over.
-    pub fn note(&mut self, lines: &[LogLine]) {
+    /// Takes in a reading at this time, in order of arrival; lines that it knows are passed over.
+    pub fn note(&mut self, lines: &[LogLine], read_at: Timestamp) {
+        self.read_at = Some(read_at);
         for line in self.known.new_of(lines) {
             self.note_line(line);
         }
@@ -188,7 +197,7 @@ impl ManagerSignals {
         self.oldest = Some(self.oldest.map_or(line.at, |oldest| oldest.min(line.at)));
         self.newest = self.newest.max(Some(line.at));
         let text = line.text.get(..line.text.floor_char_boundary(2_000)).unwrap_or_default();
-        if let Some(count) = text.strip_prefix("[monitor] cached ").and_then(|rest| rest.split(' ').next()?.parse().ok()) {
+        if let Some(count) = text.split_once("[monitor] cached ").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok()) {
             if count == 0 && self.listed.is_some_and(|(_, before)| before > 0) {
                 self.listed_none_at = Some(line.at);
             }
@@ -198,7 +207,7 @@ impl ManagerSignals {
         if text.contains("enumerate vast instances") {
             self.listing_at = Some(line.at);
         }
-        if let Some(vast_id) = text.strip_prefix(DESTROYED).and_then(|rest| rest.trim().parse().ok()) {
+        if let Some(vast_id) = text.split_once(DESTROYED).and_then(|(_, rest)| rest.trim().parse().ok()) {
             self.destroyed.insert(vast_id);
             while self.destroyed.len() > NAMES_KEPT {
                 self.destroyed.pop_first();

@@ -24,6 +24,8 @@ pub struct Truth {
     pub progressing: bool,
     /// Ids of the faults that have struck it, those of the manager and of vast.ai included, in the order in which they did.
     pub causes: Vec<String>,
+    /// Its image does not ship what would show its benchmark.
+    pub silent_image: bool,
     /// When the first of them did.
     pub fault_at: Option<Timestamp>,
     /// What it had cost by then, dollars.
@@ -260,6 +262,7 @@ impl World {
             rented: !instance.contract.ending,
             progressing: !instance.contract.ending && !halted && instance.stuck.is_none(),
             causes,
+            silent_image: !self.scenario.images[instance.image].ships.iter().any(|source| source == "benchout"),
             fault_at: instance.struck.first().map(|(_, at, _)| *at),
             dollars_at_fault: instance.struck.first().map(|(.., dollars)| *dollars),
             rented_at: instance.contract.started_at,

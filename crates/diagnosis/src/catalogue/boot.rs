@@ -18,7 +18,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendImage, "Read the end of /var/log/entrypoint.log, and mend what it says.")
         .source("failure catalogue 2.D"),
     cause("env-missing", "The variable with its label is not set", &[Killed, Loading], Common::Occasional, Effect::Ends)
-        .shows(&[(LABEL_ODD, A), (KILLED_DISAPPEARED, A), (KILLED_STILL_LISTED, 0.3), (TWIN_ROW, O), (KILLED_TOGETHER, 0.05), (RECORD_ABSENT, 0.02)])
+        .shows(&[(LABEL_ODD, A), (REGISTERED_UNHEARD, A), (KILLED_DISAPPEARED, A), (KILLED_STILL_LISTED, 0.3), (TWIN_ROW, O), (KILLED_TOGETHER, 0.05), (RECORD_ABSENT, 0.02)])
         .proof(&[&[LABEL_ODD, KILLED_DISAPPEARED]])
         .what("It registered under a name that no rental has; the manager does not find it in vast.ai's list and writes it off. It runs on and costs money.")
         .remedy(Act::MendImage, "Pass VAST_CONTAINERLABEL through to the entrypoint; destroy it by its vast.ai number.")

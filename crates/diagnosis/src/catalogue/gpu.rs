@@ -115,12 +115,12 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Replace, "Prove the same input five times here and on a good host; replace what fails.")
         .source("rust-fil-proofs#1185, #1736, #1230"),
     cause("gpu-probe-wedged", "The driver holds back every question to the card", ANY, Common::Rare, Effect::Stops)
-        .shows(&[(SMI_TIMES_OUT, A), (XID_GSP, 0.02), (CARD_LOST, 0.01), (DAEMON_HANGS_IN_DRIVER, A), (DAEMON_GONE, 0.03)])
+        .shows(&[(SMI_TIMES_OUT, A), (XID_GSP, 0.02), (CARD_LOST, 0.01), (DAEMON_HANGS_IN_DRIVER, A), (DAEMON_GONE, 0.05), (STATUS_HANGS, S), (PROOF_STANDS, O)])
         .what("Even looking for cards hangs in the driver; logs are silent for ever. The kernel says nothing of it.")
         .remedy(Act::Replace, "Replace it.")
         .source("tobocop2/lilbee#540"),
     cause("driver-lockup-transient", "The driver holds calls back for a while", &[ParamsDone, Running], Common::Rare, Effect::Stops)
-        .shows(&[(SMI_TIMES_OUT, A), (XID_GSP, 0.02), (CARD_LOST, 0.01), (DAEMON_HANGS_IN_DRIVER, A), (DAEMON_GONE, 0.03)])
+        .shows(&[(SMI_TIMES_OUT, A), (XID_GSP, 0.02), (CARD_LOST, 0.01), (DAEMON_HANGS_IN_DRIVER, A), (DAEMON_GONE, 0.05), (STATUS_HANGS, S), (PROOF_STANDS, O)])
         .what("No progress for minutes to hours, then it goes on. While it lasts it looks like a driver that hangs for good.")
         .remedy(Act::Wait, "Give it some minutes before destroying it.")
         .source("rust-fil-proofs#1333"),

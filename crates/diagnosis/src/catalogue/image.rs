@@ -6,12 +6,12 @@ use crate::fact::*;
 
 pub(super) const CAUSES: &[Cause] = &[
     cause("image-lacks-feature", "The image does not ship these logs: silence by design", ANY, Common::Common, Effect::Hides)
-        .shows(&[(SHIPPER_GONE, U), (LOG_SPOKE, 0.3), (ONLY_EARLY_SOURCES, O), (MANAGER_OUT_OF_REACH, 0.01), (IMAGE_OLD, 0.3), (LOGS_LOST_AT_RESTART, 0.02)])
+        .shows(&[(SHIPPER_GONE, 0.93), (LOG_SPOKE, 0.3), (ONLY_EARLY_SOURCES, O), (MANAGER_OUT_OF_REACH, 0.01), (IMAGE_OLD, O), (LOGS_LOST_AT_RESTART, 0.02)])
         .what("An image from before log shipping writes its logs on the machine only. It may be perfectly healthy; its silence tells nothing.")
         .remedy(Act::Wait, "Read the files on the machine. A newer image reaches only instances created after it.")
         .source("the seed article"),
     cause("stale-cached-latest", "The host took an old image from its cache", ANY, Common::Occasional, Effect::Hides)
-        .shows(&[(SHIPPER_GONE, U), (LOG_SPOKE, 0.3), (ONLY_EARLY_SOURCES, O), (MANAGER_OUT_OF_REACH, 0.01), (IMAGE_OLD, A), (LOGS_LOST_AT_RESTART, 0.02)])
+        .shows(&[(SHIPPER_GONE, 0.93), (LOG_SPOKE, 0.3), (ONLY_EARLY_SOURCES, O), (MANAGER_OUT_OF_REACH, 0.01), (IMAGE_OLD, A), (LOGS_LOST_AT_RESTART, 0.02)])
         .what("It was rented after the newer image, and its host used what it held under the same tag.")
         .remedy(Act::MendImage, "Rent by digest instead of by tag.")
         .source("kubernetes/kubernetes#3028; kreuzwerker/terraform-provider-docker#58"),

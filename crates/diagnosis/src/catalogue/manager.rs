@@ -64,24 +64,24 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("manager source: dashboard fields")
         .unranked(),
     cause("rows-dropped-on-scan", "The manager cannot read its own row", &[Loading], Common::Rare, Effect::Harmless)
-        .shows(&[(FELL_BACK, A), (NOT_RUNNING, 0.02), (LATE, O), (LOG_SPOKE, U)])
+        .shows(&[(FELL_BACK, A), (NOT_RUNNING, 0.02), (LATE, O), (LOG_SPOKE, U), (REGISTERED_UNHEARD, U)])
         .proof(&[&[FELL_BACK]])
         .what("A row that cannot be read is left out of the dashboard, and its rental looks as if it had never registered.")
         .remedy(Act::MendManager, "Compare with the manager's /status; mend the row in its database.")
         .source("manager source: dashboard scan"),
     // Its kills.
     cause("destroy-false-success", "Destroyed by the manager's word only", &[Killed, BenchDone, Running], Common::Occasional, Effect::Ends)
-        .shows(&[(KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1)])
+        .shows(&[(KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_RATE_LOW, O), (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3), (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1)])
         .what("The client asked for confirmation, found no terminal, printed \u{201c}Aborted.\u{201d} and ended with status 0. The rental runs and costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai; give the client -y, or pin its version.")
         .source("vast-ai/vast-cli c965806; manager checks the exit code alone"),
     cause("vast-destroy-refused", "vast.ai refused to destroy, with status 200", &[Killed], Common::Rare, Effect::Ends)
-        .shows(&[(KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1)])
+        .shows(&[(KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_RATE_LOW, O), (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3), (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1)])
         .what("vast.ai answered success: false; the client ended with status 0 and the manager believed it. The rental costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai and read the answer.")
         .source("vast-ai/vast-cli: destroy"),
     cause("destroy-failed-logged", "The manager failed to destroy it, and says so", &[Killed], Common::Occasional, Effect::Ends)
-        .shows(&[(KILLED_STILL_LISTED, A), (Fact::said("destroy-failed"), A), (DESTROYED_BY_ITS_WORD, 0.01), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01)])
+        .shows(&[(KILLED_STILL_LISTED, A), (Fact::said("destroy-failed"), A), (KILLED_RATE_LOW, O), (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3), (DESTROYED_BY_ITS_WORD, 0.01), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01)])
         .proof(&[&[KILLED_STILL_LISTED, Fact::said("destroy-failed")]])
         .what("The client ended with an error. The row is killed all the same and the manager does not try again: the rental costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai.")
@@ -162,8 +162,8 @@ pub(super) const CAUSES: &[Cause] = &[
         .what("Without that time the manager's timer never ends: what hangs in it hangs for ever.")
         .remedy(Act::MendManager, "Write the time into its database; Dwell's own clock watches it.")
         .source("manager source: monitor loop"),
-    cause("clock-step", "The manager's clock jumped", &[Killed, Registered, ParamsDone], Common::Rare, Effect::Ends)
-        .shows(&[(KILLED_TOO_SOON, U), (MANAGER_CLOCK_OFF, A), (KILLED_BENCHMARK_TIMEOUT, O), (KILLED_PARAMS_TIMEOUT, O), (LATE, O), (LOG_SILENT, 0.1)])
+    cause("clock-step", "The manager's clock jumped", ANY, Common::Rare, Effect::Harmless)
+        .shows(&[(KILLED_TOO_SOON, U), (MANAGER_CLOCK_OFF, A), (KILLED_BENCHMARK_TIMEOUT, O), (KILLED_PARAMS_TIMEOUT, O), (LATE, 0.7), (LOG_SILENT, 0.7), (GPU_IDLE, 0.2)])
         .proof(&[&[KILLED_TOO_SOON, MANAGER_CLOCK_OFF]])
         .what("A jump ahead lets all its timers run out at once.")
         .remedy(Act::MendManager, "Mend its clock.")

@@ -36,7 +36,7 @@ const O: f32 = 0.5;
 /// It shows now and then.
 const S: f32 = 0.2;
 /// It never shows.
-const N: f32 = 0.004;
+const N: f32 = 0.001;
 
 /// States as the catalogue speaks of them: `Vanished` is a row that the manager stopped listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,12 +136,12 @@ pub enum Effect {
 
 impl Effect {
     fn shows(self) -> &'static [(Fact, f32)] {
-        use fact::{GPU_IDLE, LATE, LOG_SILENT, PROOFS_SLOW, WORK_GOES_ON};
+        use fact::{GPU_IDLE, LATE, LOG_SILENT, PROOFS_SLOW, STANDS_LONG, WORK_GOES_ON};
         match self {
-            Self::Stops => &[(LATE, 0.7), (LOG_SILENT, 0.88), (WORK_GOES_ON, 0.02), (GPU_IDLE, 0.85)],
-            Self::Slows => &[(LATE, 0.6), (LOG_SILENT, 0.05), (WORK_GOES_ON, 0.97), (GPU_IDLE, 0.1), (PROOFS_SLOW, 0.85)],
-            Self::Hides => &[(LATE, 0.15), (LOG_SILENT, 0.95), (WORK_GOES_ON, 0.97), (GPU_IDLE, 0.08)],
-            Self::Harmless => &[(LATE, 0.1), (LOG_SILENT, 0.04), (WORK_GOES_ON, 0.96), (GPU_IDLE, 0.08)],
+            Self::Stops => &[(LATE, 0.7), (LOG_SILENT, 0.88), (WORK_GOES_ON, 0.02), (GPU_IDLE, 0.85), (STANDS_LONG, 0.75)],
+            Self::Slows => &[(LATE, 0.6), (LOG_SILENT, 0.05), (WORK_GOES_ON, 0.97), (GPU_IDLE, 0.1), (PROOFS_SLOW, 0.85), (STANDS_LONG, 0.03)],
+            Self::Hides => &[(LATE, 0.15), (LOG_SILENT, 0.95), (WORK_GOES_ON, 0.97), (GPU_IDLE, 0.08), (STANDS_LONG, 0.03)],
+            Self::Harmless => &[(LATE, 0.1), (LOG_SILENT, 0.04), (WORK_GOES_ON, 0.96), (GPU_IDLE, 0.08), (STANDS_LONG, 0.03)],
             Self::Ends => &[],
         }
     }

@@ -43,7 +43,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Replace, "Limit its threads to the quota, or replace it.")
         .source("llmmanorg/llmman#322"),
     cause("disk-slow", "Its disk is slow", &[Registered, ParamsDone, Killed], Common::Occasional, Effect::Slows)
-        .shows(&[(DISK_SLOW, A), (FETCH_SLEEPS, 0.03), (FETCH_GONE, 0.05), (PROOFS_SLOW, 0.06), (LATE, U), (KILLED_PARAMS_TIMEOUT, O), (KILLED_BENCHMARK_TIMEOUT, S), (LOG_SILENT, 0.15)])
+        .shows(&[(DISK_SLOW, A), (FETCH_SLEEPS, 0.03), (FETCH_GONE, 0.05), (PROOFS_SLOW, 0.06), (LATE, U), (KILLED_PARAMS_TIMEOUT, O), (KILLED_BENCHMARK_TIMEOUT, O), (LOG_SILENT, 0.4), (WORK_GOES_ON, 0.4), (GPU_IDLE, U), (PAUSED, O), (STANDS_LONG, 0.1), (DAEMON_GONE, 0.03), (STATUS_REFUSED, 0.4)])
         .proof(&[])
         .what("Fetching and loading wait for the disk.")
         .remedy(Act::Replace, "Rent by disk_bw.")
