@@ -23,6 +23,7 @@ pub(crate) struct Casebook {
     looks: HashMap<Key, Looks>,
     readings: HashMap<Key, Reading>,
     readings_changed_at: Option<Timestamp>,
+    zeros_at: Option<Timestamp>,
     skew_before_s: Option<f64>,
     images: HashMap<Key, Timestamp>,
     nothing: (Signals, Looks),
@@ -53,8 +54,11 @@ impl Casebook {
             self.skew_before_s = clock_skew_s;
         }
         let Some(as_of) = fleet.as_of() else { return };
+        let (mut told, mut zeros) = (0_usize, 0_usize);
         for instance in fleet.instances().filter(|it| matches!(it.state, State::ParamsDone | State::Running)) {
             let vast = &instance.row.vast;
+            told += usize::from(instance.row.vast_id.is_some());
+            zeros += usize::from(instance.row.vast_id.is_some() && vast.gpu_util_percent.is_none() && vast.gpu_temp_c.is_none());
             let rounded = |value: Option<f64>| value.map(|value| (value.abs() * 10.0) as u64);
             let reading = (rounded(vast.gpu_util_percent), rounded(vast.gpu_temp_c));
             if self.readings.insert(instance.key, reading).is_some_and(|before| before != reading) {
@@ -62,6 +66,9 @@ impl Casebook {
             }
         }
         self.readings_changed_at.get_or_insert(as_of);
+        if told >= 2 && zeros * 3 > told * 2 {
+            self.zeros_at = Some(as_of);
+        }
     }
 
     /// What was kept of one is of the other.
@@ -113,6 +120,7 @@ impl Casebook {
             manager_log_failure: way.manager_log_failure.clone(),
             clock_skew_s: way.clock_skew_s,
             skew_before_s: self.skew_before_s,
+            telemetry_zeros_at: self.zeros_at,
             telemetry_unchanged_since: self.readings_changed_at,
             newest_image: self.images.values().max().map(|newest| (*newest, self.images.len())),
             manager: Arc::clone(&self.manager),

@@ -29,6 +29,8 @@ pub struct Investigation {
     pub checks_asked: Vec<String>,
     /// Best causes after them.
     pub causes: Vec<RankedCause>,
+    /// Of the first three causes and the true one: what each fact added, in nats.
+    pub because: BTreeMap<String, Vec<String>>,
     /// Facts that were seen to hold.
     pub seen: Vec<String>,
     /// Causes that nothing told apart from the best one.
@@ -105,6 +107,19 @@ fn names(group: &[&dwell_diagnosis::Hypothesis]) -> Vec<String> {
     group.iter().map(|it| it.id.to_owned()).collect()
 }
 
+fn because(after: &Diagnosis, truth: &[String]) -> BTreeMap<String, Vec<String>> {
+    let first = after.hypotheses.iter().take(3).map(|it| it.id.to_owned());
+    let told = |id: String| {
+        let why = after.contributions(&id).into_iter().take(12).filter_map(|contribution| {
+            let seen = after.observation(contribution.observation)?;
+            let not = if seen.holds { "" } else { "not " };
+            Some(format!("{not}{} {:+.2}", seen.fact.kind().id, contribution.log_odds))
+        });
+        (id.clone(), why.collect())
+    };
+    first.chain(truth.iter().cloned()).map(told).collect()
+}
+
 /// Compares what was thought with the truth.
 pub(crate) fn investigation(
     at_s: f64,
@@ -127,6 +142,7 @@ pub(crate) fn investigation(
         before: ranked(before),
         checks_asked: asked.iter().map(|check| check.as_str().to_owned()).collect(),
         causes: ranked(after),
+        because: because(after, &truth),
         seen: after.seen.observations.iter().filter(|it| it.holds).map(|it| it.fact.kind().id.to_owned()).collect(),
         group: names(&after.leading()),
         pair: after.pair.as_ref().map(|pair| pair.causes.map(str::to_owned)),

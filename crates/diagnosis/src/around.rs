@@ -66,6 +66,8 @@ pub struct Outside {
     pub clock_skew_s: Option<f64>,
     /// What that was when Dwell first looked.
     pub skew_before_s: Option<f64>,
+    /// When most rows last showed zeros.
+    pub telemetry_zeros_at: Option<Timestamp>,
     /// Since when no reading of any row has changed.
     pub telemetry_unchanged_since: Option<Timestamp>,
     /// When the newest image that was seen on any machine was built, and on how many machines one was seen.
@@ -98,7 +100,7 @@ impl Around {
         };
         let mut killed: Vec<(Timestamp, Key)> = Vec::new();
         let mut rentals: BTreeMap<u64, Vec<&Instance>> = BTreeMap::new();
-        let (mut told, mut zeros, mut all_rates) = (0_usize, 0_usize, Vec::new());
+        let (mut told, mut all_rates) = (0_usize, Vec::new());
         for instance in fleet.instances().filter(|instance| instance.presence == Presence::Listed) {
             let row = &instance.row;
             if let (Some(kind), Some(rate)) = (instance.vast.gpu_kind(), row.bench_rate_proofs_per_h.filter(|rate| *rate > 0.0)) {
@@ -122,11 +124,10 @@ impl Around {
             }
             if matches!(instance.state, State::ParamsDone | State::Running) && row.vast_id.is_some() {
                 told += 1;
-                zeros += usize::from(row.vast.gpu_temp_c.is_none() && row.vast.gpu_util_percent.is_none());
             }
         }
         around.telemetry_told = told >= 2;
-        around.telemetry_zeros = told >= 2 && zeros * 3 > told * 2;
+        around.telemetry_zeros = outside.telemetry_zeros_at.is_some_and(|at| seconds_between(at, outside.now) < 600.0);
         around.telemetry_frozen = outside
             .telemetry_unchanged_since
             .filter(|_| told >= 2)

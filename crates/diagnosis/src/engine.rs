@@ -213,7 +213,8 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
                 *sum += f64::from(*value);
             }
         }
-        let proved = cause.confirmed_by.iter().any(|set| set.iter().all(|fact| observed.contains(&(fact.index(), true))));
+        let fits = cause.fits(phase) || seen.stay.is_some_and(|stay| cause.fits(stay));
+        let proved = fits && cause.confirmed_by.iter().any(|set| set.iter().all(|fact| observed.contains(&(fact.index(), true))));
         let evidence = clipped(&sums, &model.caps) + if proved { PROVED } else { 0.0 };
         scores.push((evidence, prior(cause, phase, seen.stay).ln() + evidence));
     }
@@ -284,7 +285,7 @@ fn group(hypotheses: &mut [Hypothesis]) {
         let alone = hypotheses.get(leader).is_some_and(|it| it.id == NOT_IN_CATALOGUE);
         for (place, hypothesis) in hypotheses.iter_mut().enumerate().skip(leader) {
             let same = (hypothesis.evidence - evidence).abs() < SAME_EVIDENCE
-                && hypothesis.probability * 25.0 >= probability
+                && hypothesis.probability * 100.0 >= probability
                 && !alone
                 && hypothesis.id != NOT_IN_CATALOGUE;
             if let Some(taken) = taken.get_mut(place)

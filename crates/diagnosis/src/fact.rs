@@ -104,7 +104,7 @@ facts! {
     LOG_SILENT "log-silent" Pace [L] 0.3: "its log could show progress and shows none" / "its log shows progress";
     WORK_GOES_ON "work-goes-on" Processes [S Q] 0.5: "work goes on, seen on the machine itself" / "nothing moves on the machine itself";
     STANDS_LONG "stands-long" Processes [S] 0.25: "nothing has been written on the machine itself for a quarter of an hour" / "something was written on the machine itself within a quarter of an hour";
-    PAUSED "paused" Pace [L] 0.05: "its benchmark paused for minutes and went on" / "its benchmark did not pause";
+    PAUSED "paused" Pace [L] 0.025: "its benchmark paused for minutes and went on" / "its benchmark did not pause";
     GPU_IDLE "gpu-idle" Record [D V S] 0.3: "its card idles" / "its card is busy";
     PROOFS_SLOW "proofs-slow" Words [L S] 0.06: "its proofs take much longer than those of others with this card" / "its proofs take as long as those of others with this card";
     PROOFS_SLOWING "proofs-slowing" Words [L S] 0.02: "its proofs take longer and longer" / "its proofs do not slow down";
@@ -128,7 +128,7 @@ facts! {
     MIN_RATE_HIGH "min-rate-high" Rows [D] 0.03: "its minimum rate is more than its card does anywhere here" / "its minimum rate is within what its card does";
     RATE_IMPLAUSIBLE "rate-implausible" Rows [D] 0.003: "its reported rate is more than its card can do" / "its reported rate is plausible for its card";
     NO_BENCHMARK "no-benchmark" Rows [D] 0.01: "it runs and never reported a benchmark" / "it reported a benchmark before it ran";
-    TWIN_ROW "twin-row" Rows [D] 0.01: "the manager has two rows for this rental" / "the manager has one row for it";
+    TWIN_ROW "twin-row" Rows [D] 0.003: "the manager has two rows for this rental" / "the manager has one row for it";
     FELL_BACK "fell-back" Rows [D] 0.005: "the manager lost its row and calls it loading again" / "the manager has kept its row";
     NO_PARAMETER_TIME "no-parameter-time" Rows [D] 0.002: "the manager's row lacks the time of its parameters" / "the manager's row has its times";
     BUFFER_FULL "buffer-full" Rows [D] 0.03: "its log buffer at the manager is full: the oldest lines were dropped" / "its log buffer was never full";
@@ -148,7 +148,7 @@ facts! {
     LOGS_LOST_AT_RESTART "logs-lost-at-restart" Manager [D M] 0.03: "the manager restarted during this state: its buffers were emptied" / "the manager did not restart during this state";
     LISTED_NONE "listed-none" Manager [M] 0.003: "vast.ai's list was empty for the manager while instances were rented" / "vast.ai's list was not empty for the manager";
     LISTED_ONE_PAGE "listed-one-page" Manager [M] 0.004: "the manager sees exactly one page of 25 rentals" / "the manager does not see exactly one page of rentals";
-    DESTROYED_BY_ITS_WORD "destroyed-by-its-word" Manager [M] 0.05: "the manager says that it destroyed the rental" / "the manager does not say that it destroyed the rental";
+    DESTROYED_BY_ITS_WORD "destroyed-by-its-word" Manager [M] 0.5: "the manager says that it destroyed the rental" / "the manager does not say that it destroyed the rental";
     TELEMETRY_ZEROS "telemetry-zeros" Record [D V] 0.01: "vast.ai shows zeros for most of the fleet's cards at once" / "vast.ai's readings are not zeros";
     TELEMETRY_FROZEN "telemetry-frozen" Record [D V] 0.01: "vast.ai's readings of the whole fleet have not changed for a quarter of an hour" / "vast.ai's readings change";
 
@@ -211,7 +211,7 @@ facts! {
     DAEMON_ENDED_139 "daemon-ended-139" Processes [S] 0.005: "the prover daemon crashed (139)" / "the prover daemon did not crash";
     DAEMON_ENDS_AGAIN "daemon-ends-again" Processes [S] 0.02: "the prover daemon has ended three times or more" / "the prover daemon does not end again and again";
     TWO_DAEMONS "two-daemons" Processes [S] 0.01: "a second prover daemon runs" / "no second prover daemon runs";
-    BENCH_GONE "bench-gone" Processes [S] 0.1: "no benchmark runs" / "a benchmark runs";
+    BENCH_GONE "bench-gone" Processes [S] 0.3: "no benchmark runs" / "a benchmark runs";
     BENCH_WAITS "bench-waits" Processes [S] 0.08: "the benchmark's script waits for the daemon" / "the benchmark's script does not wait for the daemon";
 
     // Cards.
@@ -221,7 +221,7 @@ facts! {
     DEVICES_LOST "devices-lost" Cards [S] 0.005: "the container has lost its right to the card" / "the container may use the card";
     THROTTLED "throttled" Cards [S] 0.02: "the card has lowered its clocks for heat or power" / "the card's clocks are as usual";
     BUS_NARROW "bus-narrow" Cards [S] 0.02: "the card's bus link is narrower than it should be" / "the card's bus link is whole";
-    CARDS_IDLE "cards-idle" Cards [S] 0.02: "some of its cards idle while another works" / "its cards work alike";
+    CARDS_IDLE "cards-idle" Cards [S] 0.008: "some of its cards idle while another works" / "its cards work alike";
     CARD_MEMORY_TAKEN "card-memory-taken" Cards [S] 0.02: "more of the card's memory is taken than the prover takes" / "the card's memory is the prover's";
     XID_79 "xid-79" Cards [S] 0.003: "the kernel says Xid 79: the card fell off the bus" / "the kernel does not say Xid 79";
     OFF_BUS_UNNUMBERED "off-bus-unnumbered" Cards [S] 0.003: "the kernel says that the card fell off the bus, without an Xid" / "the kernel does not speak of a lost card without an Xid";

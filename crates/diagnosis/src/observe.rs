@@ -113,20 +113,19 @@ pub fn observe(case: Case<'_>) -> Seen {
         return Seen { phase: None, stay: None, observations: Vec::new(), channels: Vec::new() };
     };
     let ended_at = (phase == Phase::Killed).then(|| instance.row.killed_at.unwrap_or(instance.entered.at));
-    let since = match ended_at {
-        Some(_) => {
-            let before = instance.ledger.entries().iter().rev().find(|entry| entry.state != State::Killed);
-            before.map_or(instance.first_seen_at, |entry| entry.at)
-        }
-        None => instance.entered.at,
+    // The stay that it was ended in. A benchmark that is reported and fails ends the instance in the same second: then it was
+    // ended in its benchmark.
+    let before = instance.ledger.entries().iter().rev().filter(|entry| entry.state != State::Killed);
+    let stay = ended_at.and_then(|ended| {
+        let mut before = before.filter(|entry| entry.state != State::BenchDone || seconds_between(entry.at, ended) > MINUTE);
+        before.next()
+    });
+    let since = match (ended_at, stay) {
+        (Some(_), Some(entry)) => entry.at,
+        (Some(_), None) => instance.first_seen_at,
+        (None, _) => instance.entered.at,
     };
-    let stay = match ended_at {
-        Some(_) => {
-            let before = instance.ledger.entries().iter().rev().map(|entry| &entry.state).find(|state| **state != State::Killed);
-            before.and_then(|state| Phase::of(state, true)).unwrap_or(phase)
-        }
-        None => phase,
-    };
+    let stay = stay.and_then(|entry| Phase::of(&entry.state, true)).unwrap_or(phase);
     let mut gather = Gather {
         case,
         phase: stay,
@@ -377,7 +376,7 @@ impl Gather<'_> {
             self.memory(limit, ram, channel, read_at);
         }
         if around.telemetry_told {
-            self.note(fact::TELEMETRY_ZEROS, around.telemetry_zeros, channel, read_at, FRESH_VAST_S, "gpu_temp of the fleet's rows");
+            self.note(fact::TELEMETRY_ZEROS, around.telemetry_zeros, channel, read_at, FRESH_VAST_S, "gpu_util, gpu_temp of the fleet's rows");
             if let Some(frozen) = around.telemetry_frozen {
                 self.note(fact::TELEMETRY_FROZEN, frozen, channel, read_at, FRESH_VAST_S, "gpu_util, gpu_temp of the fleet's rows");
             }
@@ -441,7 +440,7 @@ impl Gather<'_> {
                     self.note(fact::LOG_SILENT, true, channel, at, FRESH_WORDS_S, text);
                 }
             }
-            _ => {}
+            _ => self.silent_before_its_end(),
         }
         if let Some(newest) = newest {
             self.note(fact::LOG_SPOKE, true, channel, newest, f64::MAX, format!("sources: {}", sources(instance)));
@@ -458,6 +457,29 @@ impl Gather<'_> {
         self.pace(newest);
     }
 
+    /// Of one that was ended: whether its log had fallen silent before.
+    fn silent_before_its_end(&mut self) {
+        let Some(ended) = self.ended_at else { return };
+        let instance = self.case.instance;
+        let Some(state) = self.phase.state() else { return };
+        let state = &state;
+        let Some((source, newest)) = instance.log.newest_progress(state, self.since).filter(|(_, at)| *at >= self.since) else {
+            return;
+        };
+        let silent_s = seconds_between(newest, ended);
+        let text = format!("newest {source} line {:.0} min before its end", silent_s / MINUTE);
+        self.note(fact::LOG_SILENT, silent_s > silence_limit(state), Channel::InstanceLog, newest.min(ended), f64::MAX, text);
+        if let Some(idle) = instance.gpu.idle_since(ended).filter(|_| self.works_on_card()) {
+            let idle_s = seconds_between(idle, ended);
+            if idle_s > 5.0 * MINUTE {
+                let text = format!("gpu_util below {GPU_BUSY_PERCENT} % for {:.0} min before its end", idle_s / MINUTE);
+                self.note(fact::GPU_IDLE, true, Channel::ManagerDashboard, ended, f64::MAX, text);
+            }
+        } else if instance.gpu.is_busy(ended) && self.works_on_card() {
+            self.note(fact::GPU_IDLE, false, Channel::ManagerDashboard, ended, f64::MAX, "gpu_util before its end");
+        }
+    }
+
     /// Which words were written since `since`, and which were not although they could have been.
     fn words(&mut self, newest: Option<Timestamp>, at: Timestamp) {
         let (instance, signals) = (self.case.instance, self.case.signals);
@@ -467,6 +489,9 @@ impl Gather<'_> {
                 Phase::Loading | Phase::Registered | Phase::Vanished => true,
                 _ => instance.log.newest.iter().any(|(source, at)| source != "setup" && *at >= self.since),
             };
+        // The last lines of one that was ended by its own report are lost with it: what they do not say is no evidence.
+        let reason = instance.row.kill_reason.as_deref().unwrap_or_default();
+        let able = able && !(self.ended_at.is_some() && reason.contains("bench_rate"));
         for signature in SIGNATURES.iter().filter(|signature| signature.written == Written::InInstanceLog) {
             let fact = Fact::said(signature.id);
             match signals.said(signature.id).filter(|said| said.at >= shift(self.since, -2.0)) {
@@ -756,6 +781,7 @@ impl Gather<'_> {
         match seen {
             None => self.channel(channel, Health::Unreachable, format!("no way in: {way}"), Some(at)),
             Some(seen) => {
+                let seen = &self.on_our_clock(seen);
                 self.channel(channel, Health::Working, "the machine was looked at", Some(at));
                 self.processes(seen, at);
                 self.cards(seen, at);
@@ -763,6 +789,23 @@ impl Gather<'_> {
                 self.files(seen, at);
             }
         }
+    }
+
+    /// The machine's times on the manager's clock.
+    fn on_our_clock(&self, seen: &HostSeen) -> HostSeen {
+        let skew_s = self.case.around.clock_skew_s.unwrap_or(0.0);
+        let by_s = skew_s - seen.clock_ahead_s.unwrap_or(0.0);
+        let mut seen = seen.clone();
+        if by_s.abs() < 5.0 {
+            return seen;
+        }
+        let moved = |at: &mut Timestamp| *at = shift(*at, by_s);
+        seen.container_started_at.iter_mut().for_each(moved);
+        seen.processes.iter_mut().map(|it| &mut it.started_at).for_each(moved);
+        seen.exits.iter_mut().map(|it| &mut it.at).for_each(moved);
+        seen.kernel.iter_mut().flatten().map(|(at, _)| at).for_each(moved);
+        seen.files.iter_mut().filter_map(|it| it.modified_at.as_mut()).for_each(moved);
+        seen
     }
 
     fn processes(&mut self, seen: &HostSeen, at: Timestamp) {
@@ -925,9 +968,9 @@ impl Gather<'_> {
         if let (Some(built), Some((newest, machines))) = (seen.image_built, self.case.around.newest_image) {
             let text = format!("built {built}; newest that was seen on {machines} machines {newest}");
             let old = seconds_between(built, newest) > 3600.0;
-            // An image compared with itself alone is not known to be new.
-            if old || machines > 1 {
-                self.note(fact::IMAGE_OLD, old, channel, at, fresh, text);
+            // That it is the newest of those seen does not say that it is new.
+            if old {
+                self.note(fact::IMAGE_OLD, true, channel, at, fresh, text);
             }
         }
     }
@@ -959,7 +1002,10 @@ impl Gather<'_> {
         let newest = seen.files.iter().filter_map(|file| file.modified_at).max();
         if let Some(newest) = newest.filter(|_| self.phase != Phase::Loading) {
             let still_s = seconds_between(newest, at);
-            self.note(fact::STANDS_LONG, still_s > 900.0, channel, at, FRESH_HOST_S, format!("newest line of all files {still_s:.0} s before"));
+            // Between five and fifteen minutes it says neither.
+            if !(300.0..=900.0).contains(&still_s) {
+                self.note(fact::STANDS_LONG, still_s > 900.0, channel, at, FRESH_HOST_S, format!("newest line of all files {still_s:.0} s before"));
+            }
         }
         self.work_by_files(seen, at);
     }

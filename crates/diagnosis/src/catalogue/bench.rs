@@ -1,7 +1,7 @@
 //! The benchmark.
 
 use super::Phase::{BenchDone, Killed, ParamsDone, Running};
-use super::{A, Act, Cause, Common, Effect, N, O, S, U, cause};
+use super::{A, Act, Cause, Common, Effect, N, O, U, cause};
 use crate::fact::*;
 
 pub(super) const CAUSES: &[Cause] = &[
@@ -12,12 +12,12 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendImage, "Mend the script's order.")
         .source("failure catalogue 2.J"),
     cause("bench-client-hang", "The benchmark waits for an answer that never comes", &[ParamsDone], Common::Occasional, Effect::Stops)
-        .shows(&[(BENCH_GONE, 0.02), (DAEMON_GONE, 0.02), (STATUS_REFUSED, 0.08), (STATUS_HANGS, 0.02), (DAEMON_HANGS_IN_DRIVER, 0.01), (PROVER_IDLE, U), (PROOF_STANDS, S), (LOG_SPOKE, U), (SMI_TIMES_OUT, 0.01), (CARD_LOST, 0.005), (Fact::said("waits-for-daemon"), 0.01), (PROOFS_FAIL, 0.05)])
+        .shows(&[(BENCH_GONE, 0.02), (DAEMON_GONE, 0.02), (STATUS_REFUSED, 0.08), (STATUS_HANGS, 0.02), (DAEMON_HANGS_IN_DRIVER, 0.01), (PROVER_IDLE, 0.4), (PROOF_STANDS, 0.6), (LOG_SPOKE, U), (SMI_TIMES_OUT, 0.01), (CARD_LOST, 0.005), (Fact::said("waits-for-daemon"), 0.01), (PROOFS_FAIL, 0.05)])
         .what("Its client sets no deadline: one call that is not answered holds it for ever, while the daemon answers others.")
         .remedy(Act::MendInstance, "End the client after saving its stack.")
         .source("prover source: client without deadline"),
     cause("pipeline-deadlock", "The prover's stages wait for each other", &[ParamsDone, Running], Common::Rare, Effect::Stops)
-        .shows(&[(BENCH_GONE, 0.03), (DAEMON_GONE, 0.02), (STATUS_REFUSED, 0.08), (STATUS_HANGS, A), (DAEMON_HANGS_IN_DRIVER, 0.01), (PROVER_IDLE, 0.05), (GPU_IDLE, U), (SMI_TIMES_OUT, 0.01), (CARD_LOST, 0.005), (Fact::said("waits-for-daemon"), 0.01)])
+        .shows(&[(BENCH_GONE, 0.4), (DAEMON_GONE, 0.02), (STATUS_REFUSED, 0.3), (STATUS_HANGS, 0.6), (DAEMON_HANGS_IN_DRIVER, 0.01), (PROVER_IDLE, 0.05), (GPU_IDLE, U), (SMI_TIMES_OUT, 0.01), (CARD_LOST, 0.005), (Fact::said("waits-for-daemon"), 0.01)])
         .what("The daemon lives, answers nothing and does nothing. Seen before: an evictor that panics, a lost wake-up.")
         .remedy(Act::MendImage, "Save a stack, restart it; a newer image if it comes back.")
         .source("prover source: history (c6241652)"),
@@ -58,7 +58,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("failure catalogue 2.J"),
     cause("min-rate-misset", "The minimum rate is more than the card can do", &[Killed], Common::Occasional, Effect::Ends)
         .shows(&[(KILLED_RATE_LOW, A), (MIN_RATE_HIGH, A), (KILLED_RATE_ZERO, N), (KILLED_RATE_SIXTIETH, N), (PROOFS_SLOW, 0.03)])
-        .proof(&[&[KILLED_RATE_LOW, MIN_RATE_HIGH]])
+        .proof(&[])
         .what("It proved as fast as others with this card, and was killed for it: the minimum asked for is too high.")
         .remedy(Act::MendManager, "Lower the minimum rate for this card.")
         .source("manager source: min_rate from price"),

@@ -30,17 +30,17 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendImage, "Go by the exit code and the last lines before it.")
         .source("failure catalogue 2.G"),
     cause("srs-load-slow", "Parameters are loaded from a slow disk", &[ParamsDone], Common::Common, Effect::Slows)
-        .shows(&[(DISK_SLOW, A), (DAEMON_GONE, 0.02), (STATUS_REFUSED, O), (LOG_SILENT, O), (WORK_GOES_ON, 0.3), (GPU_IDLE, A), (STANDS_LONG, 0.12), (PAUSED, O), (PROOFS_SLOW, 0.06), (PROOF_STANDS, S), (BENCH_GONE, O), (DAEMON_HANGS_IN_DRIVER, 0.005), (Fact::said("loading-parameters"), U)])
+        .shows(&[(DISK_SLOW, A), (DAEMON_GONE, 0.02), (STATUS_REFUSED, 0.3), (LOG_SILENT, O), (WORK_GOES_ON, 0.4), (GPU_IDLE, O), (STANDS_LONG, 0.12), (PROVER_IDLE, 0.15), (PAUSED, O), (PROOFS_SLOW, 0.06), (PROOF_STANDS, S), (BENCH_GONE, 0.4), (DAEMON_HANGS_IN_DRIVER, 0.005), (Fact::said("loading-parameters"), U)])
         .what("44 GiB from a slow disk: minutes without a line, and the card idles.")
         .remedy(Act::Wait, "Wait; memory in use grows while it loads. Rent faster disks.")
         .source("failure catalogue 2.G"),
     cause("pce-extraction-first-proof", "The first proof extracts its circuit", &[ParamsDone], Common::Common, Effect::Slows)
-        .shows(&[(Fact::said("extraction"), A), (DAEMON_GONE, 0.02), (GPU_IDLE, U), (STANDS_LONG, 0.1), (PAUSED, O), (LOG_SILENT, 0.3), (WORK_GOES_ON, 0.6), (PROOFS_SLOW, 0.06), (DISK_SLOW, 0.02), (BENCH_GONE, O), (STATUS_REFUSED, O), (DAEMON_HANGS_IN_DRIVER, 0.005)])
+        .shows(&[(Fact::said("extraction"), A), (DAEMON_GONE, 0.02), (GPU_IDLE, O), (STANDS_LONG, 0.1), (PROVER_IDLE, 0.15), (PAUSED, O), (LOG_SILENT, 0.3), (WORK_GOES_ON, 0.6), (PROOFS_SLOW, 0.06), (DISK_SLOW, 0.02), (BENCH_GONE, 0.4), (STATUS_REFUSED, 0.3), (DAEMON_HANGS_IN_DRIVER, 0.005)])
         .what("Processors only, for minutes, on the first proof of a machine. The next one is much faster.")
         .remedy(Act::Wait, "Wait.")
         .source("prover source: no cached circuit on a new machine"),
     cause("cuda-jit-first-launch", "The driver translates the prover for this card", &[ParamsDone], Common::Common, Effect::Slows)
-        .shows(&[(LOG_SILENT, 0.4), (STANDS_LONG, 0.05), (PAUSED, U), (GPU_IDLE, 0.6), (DAEMON_GONE, 0.02), (WORK_GOES_ON, 0.3), (PROOFS_SLOW, 0.06), (Fact::said("extraction"), 0.01), (DISK_SLOW, 0.02), (LATE, 0.3), (DAEMON_HANGS_IN_DRIVER, N), (STATUS_HANGS, 0.02), (Fact::said("loading-parameters"), S)])
+        .shows(&[(LOG_SILENT, 0.4), (STANDS_LONG, 0.05), (PAUSED, U), (PROVER_IDLE, 0.3), (BENCH_GONE, 0.4), (STATUS_REFUSED, 0.25), (GPU_IDLE, O), (DAEMON_GONE, 0.02), (WORK_GOES_ON, 0.4), (PROOFS_SLOW, 0.06), (Fact::said("extraction"), 0.01), (DISK_SLOW, 0.02), (LATE, 0.3), (DAEMON_HANGS_IN_DRIVER, N), (STATUS_HANGS, 0.02), ])
         .what("The image has no code for this card generation: the driver translates it at first launch, for minutes and without a word.")
         .remedy(Act::Wait, "Wait; build for the card, or keep the cache.")
         .source("sppark 0.1.14's build flags; tensorflow#22043"),

@@ -1,11 +1,11 @@
 //! The card and its driver.
 
-use super::Phase::{BenchDone, Killed, ParamsDone, Running};
+use super::Phase::{BenchDone, ParamsDone, Running};
 use super::{A, ANY, Act, Cause, Common, Effect, O, S, U, cause};
 use crate::fact::*;
 
 const WORKING: &[super::Phase] = &[ParamsDone, BenchDone, Running];
-const RATED: &[super::Phase] = &[ParamsDone, BenchDone, Running, Killed];
+const RATED: &[super::Phase] = &[ParamsDone, BenchDone, Running];
 
 pub(super) const CAUSES: &[Cause] = &[
     cause("no-kernel-image", "The prover has no code for this card", &[ParamsDone], Common::Occasional, Effect::Stops)
@@ -104,7 +104,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Replace, "Replace it.")
         .source("huggingface/huggingface_hub#4128; wilicc/gpu-burn#92"),
     cause("multi-gpu-partial", "Only some of its cards work", RATED, Common::Occasional, Effect::Slows)
-        .shows(&[(CARDS_IDLE, A), (KILLED_RATE_LOW, O), (KILLED_BENCHMARK_TIMEOUT, O), (GPU_IDLE, 0.1), (PROOFS_FAIL, 0.04)])
+        .shows(&[(CARDS_IDLE, A), (PROOFS_SLOW, O), (KILLED_RATE_LOW, O), (KILLED_BENCHMARK_TIMEOUT, O), (GPU_IDLE, 0.1), (PROOFS_FAIL, 0.04)])
         .proof(&[&[CARDS_IDLE, PROOFS_SLOW]])
         .what("Some of the rented cards do nothing, and all of them are paid for.")
         .remedy(Act::Replace, "Replace it, or rent single cards.")

@@ -1,7 +1,7 @@
 //! The rented machine and its place in the market.
 
 use super::Phase::{Killed, Loading, Registered, Vanished};
-use super::{A, ANY, Act, Cause, Common, Effect, O, S, U, cause};
+use super::{A, ANY, Act, Cause, Common, Effect, N, O, S, U, cause};
 use crate::fact::*;
 
 pub(super) const CAUSES: &[Cause] = &[
@@ -75,12 +75,12 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Replace, "Replace rentals before their end date.")
         .source("vast.ai's documentation: end_date"),
     cause("destroyed-outside", "Somebody destroyed it past the manager", &[Killed, Vanished, Loading], Common::Occasional, Effect::Ends)
-        .shows(&[(KILLED_DISAPPEARED, A), (RECORD_ABSENT, A), (NO_ADDRESS, A), (KILLED_STILL_LISTED, 0.01)])
+        .shows(&[(KILLED_DISAPPEARED, A), (RECORD_ABSENT, A), (NO_ADDRESS, A), (KILLED_STILL_LISTED, 0.01), (DESTROYED_BY_ITS_WORD, 0.005), (Fact::said("bad-host"), N), (LABEL_ODD, N), (TWIN_ROW, N)])
         .what("Somebody with a key of the account destroyed the instance; the manager found it missing from vast.ai's list.")
         .remedy(Act::Replace, "Ask who else holds a key; vast.ai's invoices show when it ended.")
         .source("failure catalogue 2.B, family F6"),
     cause("host-lost", "Its host left vast.ai", &[Killed, Vanished, Loading], Common::Occasional, Effect::Ends)
-        .shows(&[(KILLED_DISAPPEARED, A), (RECORD_ABSENT, A), (NO_ADDRESS, A), (KILLED_STILL_LISTED, 0.01)])
+        .shows(&[(KILLED_DISAPPEARED, A), (RECORD_ABSENT, A), (NO_ADDRESS, A), (KILLED_STILL_LISTED, 0.01), (DESTROYED_BY_ITS_WORD, 0.005), (Fact::said("bad-host"), N), (LABEL_ODD, N), (TWIN_ROW, N)])
         .what("The host left vast.ai with its rentals; the manager found it missing from the list.")
         .remedy(Act::Replace, "Rent another. From outside it looks like a rental destroyed by somebody else.")
         .source("failure catalogue, family F6"),
@@ -98,12 +98,12 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendImage, "Find what ends it in the container's output; mend the image.")
         .source("dstackai/dstack#1065"),
     cause("bad-host-reaped", "The manager destroyed it for its machine", &[Vanished, Killed, Loading], Common::Occasional, Effect::Ends)
-        .shows(&[(Fact::said("bad-host"), A), (VANISHED, U), (RECORD_ABSENT, A), (NO_ADDRESS, A)])
+        .shows(&[(Fact::said("bad-host"), A), (VANISHED, O), (KILLED_DISAPPEARED, U), (DESTROYED_BY_ITS_WORD, A), (RECORD_ABSENT, A), (NO_ADDRESS, A)])
         .what("Its machine is on the manager's list of bad hosts: whatever is rented there is destroyed within a minute.")
         .remedy(Act::Replace, "Keep the ban and leave the machine out of the search, or take it off the list.")
         .source("manager source: monitor loop"),
     cause("bad-host-meaning-shift", "The manager took a host's number for a machine's", &[Vanished, Killed, Loading], Common::Rare, Effect::Ends)
-        .shows(&[(Fact::said("bad-host"), A), (VANISHED, U), (RECORD_ABSENT, A), (NO_ADDRESS, A)])
+        .shows(&[(Fact::said("bad-host"), A), (VANISHED, O), (KILLED_DISAPPEARED, U), (DESTROYED_BY_ITS_WORD, A), (RECORD_ABSENT, A), (NO_ADDRESS, A)])
         .what("An old entry of the list of bad hosts is a host's number and now matches a machine of the same number.")
         .remedy(Act::MendManager, "Look at the entry's date and reason; take it off the list.")
         .source("manager source: migration of host_id to machine_id"),

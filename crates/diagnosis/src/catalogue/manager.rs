@@ -145,13 +145,13 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("manager source: registration")
         .unranked(),
     cause("register-falls-through", "Registered again under a second row", ANY, Common::Rare, Effect::Harmless)
-        .shows(&[(TWIN_ROW, A), (LABEL_ODD, 0.01), (KILLED_DISAPPEARED, 0.05), (LATE, O), (LOG_SILENT, 0.3), (STARTED_OVER, O), (WORK_GOES_ON, 0.7), (GPU_IDLE, O)])
+        .shows(&[(TWIN_ROW, A), (LABEL_ODD, 0.01), (KILLED_DISAPPEARED, 0.4), (RECORD_ABSENT, 0.3), (DESTROYED_BY_ITS_WORD, 0.4), (KILLED_AND_BACK, 0.3), (LATE, O), (LOG_SILENT, 0.3), (STARTED_OVER, O), (WORK_GOES_ON, 0.7), (GPU_IDLE, O)])
         .proof(&[])
         .what("The look-up of its name failed, so a second row was made for the same rental: a kill of one hits both.")
         .remedy(Act::MendManager, "Go by the newer row; mend the database.")
         .source("manager source: registration"),
     cause("sqlite-busy", "The manager's database is locked", ANY, Common::Rare, Effect::Stops)
-        .shows(&[(Fact::said("database-locked"), O), (Fact::said("manager-unanswered"), A), (MANAGER_OUT_OF_REACH, 0.02), (LOG_SILENT, 0.2), (FETCH_GONE, O), (SCRIPT_GONE, 0.02), (LOG_SPOKE, U), (TUNNEL_GONE, 0.01)])
+        .shows(&[(Fact::said("database-locked"), O), (Fact::said("manager-unanswered"), A), (RECORD_ABSENT, O), (NO_ADDRESS, O), (NO_CONTAINER, O), (MANAGER_OUT_OF_REACH, 0.002), (LOG_SILENT, 0.2), (FETCH_GONE, O), (SCRIPT_GONE, 0.02), (LOG_SPOKE, U), (TUNNEL_GONE, 0.01)])
         .proof(&[&[Fact::said("database-locked")]])
         .what("Reports are refused and its own kills are not written: instances wait in the state they were in.")
         .remedy(Act::MendManager, "Find who holds the database; restart the manager.")
@@ -163,7 +163,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendManager, "Write the time into its database; Dwell's own clock watches it.")
         .source("manager source: monitor loop"),
     cause("clock-step", "The manager's clock jumped", ANY, Common::Rare, Effect::Harmless)
-        .shows(&[(KILLED_TOO_SOON, U), (MANAGER_CLOCK_OFF, A), (KILLED_BENCHMARK_TIMEOUT, O), (KILLED_PARAMS_TIMEOUT, O), (LATE, 0.7), (LOG_SILENT, 0.7), (GPU_IDLE, 0.2)])
+        .shows(&[(KILLED_TOO_SOON, U), (LIST_OLD, O), (MANAGER_CLOCK_OFF, A), (KILLED_BENCHMARK_TIMEOUT, O), (KILLED_PARAMS_TIMEOUT, O), (LATE, 0.7), (LOG_SILENT, 0.7), (GPU_IDLE, 0.2)])
         .proof(&[&[KILLED_TOO_SOON, MANAGER_CLOCK_OFF]])
         .what("A jump ahead lets all its timers run out at once.")
         .remedy(Act::MendManager, "Mend its clock.")

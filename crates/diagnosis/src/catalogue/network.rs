@@ -12,7 +12,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendInstance, "Look at the tunnel's own log; check its secret and its server.")
         .source("failure catalogue 2.E"),
     cause("tunnel-half-open", "The tunnel accepts and delivers nothing", ANY, Common::Occasional, Effect::Hides)
-        .shows(&[(MANAGER_OUT_OF_REACH, A), (Fact::said("manager-unanswered"), O), (TUNNEL_GONE, 0.02), (SHIPPER_GONE, 0.03), (LOG_SPOKE, 0.9), (WORK_GOES_ON, 0.85), (LATE, O), (NAMES_FAIL, 0.01)])
+        .shows(&[(MANAGER_OUT_OF_REACH, A), (RECORD_ABSENT, 0.01), (FETCH_GONE, 0.4), (Fact::said("manager-unanswered"), O), (TUNNEL_GONE, 0.02), (SHIPPER_GONE, 0.03), (LOG_SPOKE, 0.9), (WORK_GOES_ON, 0.85), (LATE, O), (NAMES_FAIL, 0.01)])
         .proof(&[&[MANAGER_OUT_OF_REACH, WORK_GOES_ON]])
         .what("Its side believes that it is connected, and what it sends is swallowed: reports and logs stop at one instant, the work goes on.")
         .remedy(Act::MendInstance, "Restart the tunnel client; give it keep-alives.")
@@ -23,7 +23,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendInstance, "Restart the shipper; read the files meanwhile.")
         .source("failure catalogue 2.E"),
     cause("partition-transient", "It could not reach the manager for a while", ANY, Common::Occasional, Effect::Harmless)
-        .shows(&[(LINES_IN_A_BURST, A), (Fact::said("manager-unanswered"), S), (LOG_SILENT, 0.3)])
+        .shows(&[(LINES_IN_A_BURST, A), (Fact::said("manager-unanswered"), S), (LOG_SILENT, 0.1)])
         .proof(&[])
         .what("The line was cut for a while; what had gathered then came at once.")
         .remedy(Act::Wait, "Nothing. Read times inside the lines, not those of their arrival.")

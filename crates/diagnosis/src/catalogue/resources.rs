@@ -1,10 +1,10 @@
 //! Memory, processors, disk.
 
-use super::Phase::{BenchDone, Killed, ParamsDone, Registered, Running};
+use super::Phase::{BenchDone, ParamsDone, Registered, Running};
 use super::{A, ANY, Act, Cause, Common, Effect, O, S, U, cause};
 use crate::fact::*;
 
-const RATED: &[super::Phase] = &[ParamsDone, BenchDone, Running, Killed];
+const RATED: &[super::Phase] = &[ParamsDone, BenchDone, Running];
 
 pub(super) const CAUSES: &[Cause] = &[
     cause("host-oom-cgroup", "The prover was ended for the container's memory limit", &[ParamsDone, BenchDone, Running], Common::Common, Effect::Stops)
@@ -42,8 +42,8 @@ pub(super) const CAUSES: &[Cause] = &[
         .what("The prover starts as many threads as the host has cores; the quota stops them for part of every period.")
         .remedy(Act::Replace, "Limit its threads to the quota, or replace it.")
         .source("llmmanorg/llmman#322"),
-    cause("disk-slow", "Its disk is slow", &[Registered, ParamsDone, Killed], Common::Occasional, Effect::Slows)
-        .shows(&[(DISK_SLOW, A), (FETCH_SLEEPS, 0.03), (FETCH_GONE, 0.05), (PROOFS_SLOW, 0.06), (LATE, U), (KILLED_PARAMS_TIMEOUT, O), (KILLED_BENCHMARK_TIMEOUT, O), (LOG_SILENT, 0.4), (WORK_GOES_ON, 0.4), (GPU_IDLE, U), (PAUSED, O), (STANDS_LONG, 0.1), (DAEMON_GONE, 0.03), (STATUS_REFUSED, 0.4)])
+    cause("disk-slow", "Its disk is slow", &[Registered, ParamsDone], Common::Occasional, Effect::Slows)
+        .shows(&[(DISK_SLOW, A), (FETCH_SLEEPS, 0.03), (FETCH_GONE, 0.05), (PROOFS_SLOW, 0.06), (LATE, O), (Fact::said("loading-parameters"), 0.7), (KILLED_PARAMS_TIMEOUT, O), (KILLED_BENCHMARK_TIMEOUT, O), (LOG_SILENT, 0.4), (WORK_GOES_ON, O), (GPU_IDLE, O), (PAUSED, O), (STANDS_LONG, 0.1), (DAEMON_GONE, 0.03), (STATUS_REFUSED, 0.3), (BENCH_GONE, 0.4)])
         .proof(&[])
         .what("Fetching and loading wait for the disk.")
         .remedy(Act::Replace, "Rent by disk_bw.")
@@ -60,7 +60,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Replace, "Measure again in an hour; replace it if it stays.")
         .source("failure catalogue 2.I"),
     cause("noisy-neighbour-cpu", "A neighbour uses its processors", RATED, Common::Occasional, Effect::Slows)
-        .shows(&[(FEW_CORES, O), (CPU_FULL, 0.1), (QUOTA, 0.02), (GPU_IDLE, 0.15), (THROTTLED, 0.01), (BUS_NARROW, 0.01), (KILLED_RATE_LOW, O), (KILLED_BENCHMARK_TIMEOUT, O)])
+        .shows(&[(FEW_CORES, U), (CPU_FULL, 0.6), (QUOTA, 0.02), (GPU_IDLE, 0.15), (THROTTLED, 0.01), (BUS_NARROW, 0.01), (KILLED_RATE_LOW, O), (KILLED_BENCHMARK_TIMEOUT, O)])
         .what("Time of its processors goes to somebody else.")
         .remedy(Act::Replace, "Measure again in an hour; replace it if it stays.")
         .source("failure catalogue 2.I"),

@@ -32,7 +32,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("manager source: tail")
         .unranked(),
     cause("log-push-truncated", "A push of lines was cut", ANY, Common::Occasional, Effect::Harmless)
-        .shows(&[(PUSH_CUT, A), (LINES_IN_A_BURST, A), (LOG_SILENT, 0.2)])
+        .shows(&[(PUSH_CUT, A), (LINES_IN_A_BURST, A), (LOG_SILENT, 0.1)])
         .proof(&[&[PUSH_CUT]])
         .what("The manager takes 256 KiB a push and drops the rest with status 204. It happens when much is written while the shipper is held up.")
         .remedy(Act::Wait, "The files on the machine are complete.")

@@ -11,7 +11,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendAccount, "Pay in. What was stopped may wait for a card then.")
         .source("vast.ai's documentation: billing"),
     cause("vast-telemetry-zeros", "vast.ai shows zeros for readings it lacks", ANY, Common::Rare, Effect::Harmless)
-        .shows(&[(TELEMETRY_ZEROS, U), (GPU_IDLE, O)])
+        .shows(&[(TELEMETRY_ZEROS, O), (GPU_IDLE, 0.3)])
         .what("Readings of the hosts are missing and shown as zeros: an idle card that is not.")
         .remedy(Act::Wait, "Do not act on gpu_util; go by progress.")
         .source("failure catalogue, family F8"),
