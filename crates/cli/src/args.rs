@@ -55,6 +55,25 @@ pub(crate) enum Command {
         /// Its id, a unique prefix of it, its vast.ai number or its label.
         id: String,
     },
+    /// Say what is stuck and why: incidents, or what is thought of single instances.
+    Diagnose {
+        /// Ids, unique prefixes of them, vast.ai numbers or labels; every incident where none is given.
+        ids: Vec<String>,
+        /// Write a report of them instead, to standard output.
+        #[arg(long, value_name = "FORMAT", value_enum)]
+        report: Option<ReportFormat>,
+        /// Leave addresses in the report.
+        #[arg(long, requires = "report")]
+        with_addresses: bool,
+        /// List who is alive and was rented before this date, time or age instead: a new image has not reached them.
+        #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before, conflicts_with = "report")]
+        rented_before: Option<jiff::Timestamp>,
+    },
+    /// Explain a cause: what it shows, what proves it, what to do. Lists the catalogue where none is given.
+    Explain {
+        /// Its id.
+        cause: Option<String>,
+    },
     /// Show an instance's log, with what the manager has forgotten.
     Logs {
         /// Its id, a unique prefix of it, its vast.ai number or its label.
@@ -96,6 +115,24 @@ pub(crate) enum Command {
     },
     /// Check what Dwell needs of this machine.
     Doctor,
+}
+
+/// Form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Markdown.
+    Markdown,
+    /// One HTML file that loads nothing.
+    Html,
+}
+
+impl ReportFormat {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -174,6 +174,12 @@ fn tell_totals(totals: &DrillTotals) {
         "causes              of {} investigations with a fault: {} first, {} in the first group, {} among three ({} in the first group before any look)",
         it.faulty, it.first, it.in_group, it.in_three, it.in_group_before
     ));
+    out(&format!(
+        "                    one cause told apart from all others in {}, right in {}; a tied group else, right in {}",
+        it.told_apart,
+        it.told_apart_right,
+        it.in_group - it.told_apart_right
+    ));
     out(&format!("                    of {} without one: {} not accused", it.sound, it.sound_right));
     out(&format!("confirmed           {}, of which {} wrong", it.confirmed, it.confirmed_wrong));
     let brier = it.brier.map_or_else(|| "\u{2013}".to_owned(), |brier| brier.to_string());

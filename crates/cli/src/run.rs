@@ -11,6 +11,7 @@ use dwell_commands::{ApiError, App, Change, Look, Pace, Scenario, VirtualFleet, 
 use serde_json::json;
 
 use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
+use crate::diagnose::{self, Wanted};
 use crate::drill;
 use crate::print::{self, clean, out, remark};
 
@@ -46,6 +47,15 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             } else {
                 print::page(&page)
             }
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Diagnose { ids, report, with_addresses, rented_before } => {
+            let wanted =
+                Wanted { ids, report: *report, with_addresses: *with_addresses, rented_before: *rented_before };
+            diagnose::run(args, look(args)?, wanted).await
+        }
+        Command::Explain { cause } => {
+            diagnose::tell_cause(args, cause.as_deref())?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Logs { id, lines } => logs(args, Some(id), lines).await,

@@ -5,15 +5,17 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use dwell_clients::{Limits, ManagerClient};
+use dwell_diagnosis::NOT_IN_CATALOGUE;
 use dwell_history::History;
 use dwell_simulator::{Scenario, World, serve};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
-use crate::drive::{Ask, Clock, Driver};
+use crate::drive::{Ask, Clock, Driver, NewNote};
 use crate::dto::*;
 use crate::hub::Hub;
+use crate::incident;
 use crate::play::{self, Flags, Play};
 use crate::settings::{Folder, Settings};
 
@@ -260,6 +262,67 @@ impl App {
     pub async fn manager_logs(&self, request: LogRequest) -> Result<LogPage, ApiError> {
         let request = LogRequest { id: None, ..request };
         self.ask(|reply| Ask::Logs(request, reply)).await?
+    }
+
+    /// Everything that is stuck, grouped.
+    pub async fn incidents(&self, _: Nothing) -> Result<Incidents, ApiError> {
+        self.ask(Ask::Incidents).await
+    }
+
+    /// What is thought of an instance, and why.
+    pub async fn diagnosis(&self, request: InstanceRequest) -> Result<DiagnosisPage, ApiError> {
+        let page = self.ask(|reply| Ask::Diagnosis(request.id, reply)).await??;
+        self.note_look(&page.row.id, "diagnosed").await;
+        Ok(page)
+    }
+
+    /// Makes a look at an instance that is not made by itself.
+    pub async fn make_look(&self, request: LookRequest) -> Result<DiagnosisPage, ApiError> {
+        let what = format!("looked: {}", request.check);
+        let page = self.ask(|reply| Ask::Look(request, reply)).await??;
+        self.note_look(&page.row.id, &what).await;
+        Ok(page)
+    }
+
+    /// Keeps a note on an instance.
+    pub async fn note(&self, request: NoteRequest) -> Result<DiagnosisPage, ApiError> {
+        let text = request.text.trim().to_owned();
+        if text.is_empty() {
+            return Err(ApiError::new("bad-request", "a note needs words"));
+        }
+        self.ask(|reply| Ask::Note(request.id, NewNote { text, cause: None }, reply)).await?
+    }
+
+    /// Closes an instance's trouble with a cause.
+    pub async fn close(&self, request: CloseRequest) -> Result<DiagnosisPage, ApiError> {
+        if request.cause != NOT_IN_CATALOGUE {
+            incident::explain(&request.cause)?;
+        }
+        let note = NewNote { text: request.text.trim().to_owned(), cause: Some(request.cause) };
+        self.ask(|reply| Ask::Note(request.id, note, reply)).await?
+    }
+
+    /// A report of instances.
+    pub async fn report(&self, request: ReportRequest) -> Result<Report, ApiError> {
+        if !matches!(request.format.as_str(), "markdown" | "html") {
+            return Err(ApiError::new("bad-request", "a report is markdown or html"));
+        }
+        self.ask(|reply| Ask::Report(request, reply)).await?
+    }
+
+    /// The catalogue of causes.
+    pub async fn causes(&self, _: Nothing) -> Result<Causes, ApiError> {
+        Ok(incident::catalogue())
+    }
+
+    /// A cause, explained.
+    pub async fn explain(&self, request: CauseRequest) -> Result<CauseView, ApiError> {
+        incident::explain(&request.id)
+    }
+
+    /// Who was rented before a date.
+    pub async fn rented_before(&self, request: RentedBefore) -> Result<Rented, ApiError> {
+        self.ask(|reply| Ask::Rented(request.before, reply)).await
     }
 
     /// Reads everything now.

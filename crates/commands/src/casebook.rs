@@ -107,6 +107,11 @@ impl Casebook {
         }
     }
 
+    /// What its log has said.
+    pub(crate) fn signals(&self, key: Key) -> &Signals {
+        self.signals.get(&key).unwrap_or(&self.nothing.0)
+    }
+
     /// What was asked of an instance.
     pub(crate) fn looks(&self, key: Key) -> &Looks {
         self.looks.get(&key).unwrap_or(&self.nothing.1)
@@ -132,7 +137,7 @@ impl Casebook {
     pub(crate) fn diagnose(&self, instance: &Instance, around: &Around) -> Diagnosis {
         diagnose(Case {
             instance,
-            signals: self.signals.get(&instance.key).unwrap_or(&self.nothing.0),
+            signals: self.signals(instance.key),
             looks: self.looks(instance.key),
             around,
         })

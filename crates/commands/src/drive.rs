@@ -5,14 +5,18 @@ use std::time::{Duration, Instant};
 
 use dwell_clients::{FetchError, ManagerClient};
 use dwell_fleet::{Fleet, Instance, Key, Presence, Timestamp};
-use dwell_history::{Answer, FleetId, History, LogOwner, LogQuery};
+use dwell_diagnosis::Check;
+use dwell_history::{Answer, Closing, FleetId, History, LogOwner, LogQuery, Note, NoteKind};
 use dwell_simulator::Served;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::ApiError;
 use crate::dto::*;
+use crate::ask::ask;
 use crate::hub::Hub;
+use crate::incident::{self, Kept};
+use crate::report;
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
 
@@ -23,6 +27,10 @@ const LINES_MOST: usize = 10_000;
 /// Newest lines in which known words are looked for.
 const SAID_LINES: usize = 2_000;
 const LIFE_MOST: usize = 200;
+/// Notes of an instance, closings of others, and instances of one report, at most.
+const NOTES_MOST: usize = 200;
+const SEEN_BEFORE_MOST: usize = 5;
+const REPORT_INSTANCES_MOST: usize = 50;
 const GAUGES_MOST: usize = 1_500;
 /// Views published at most this often.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
@@ -302,6 +310,12 @@ impl Driver {
             Ask::Fleet(reply) => drop(reply.send(self.view())),
             Ask::Instance(request, reply) => drop(reply.send(self.instance_page(&request.id))),
             Ask::Logs(request, reply) => drop(reply.send(self.logs(&request))),
+            Ask::Incidents(reply) => drop(reply.send(self.incidents())),
+            Ask::Diagnosis(id, reply) => drop(reply.send(self.diagnosis(&id))),
+            Ask::Look(request, reply) => drop(reply.send(self.look_at(&request))),
+            Ask::Note(id, note, reply) => drop(reply.send(self.add_note(&id, note))),
+            Ask::Report(request, reply) => drop(reply.send(self.report(&request))),
+            Ask::Rented(before, reply) => drop(reply.send(self.rented_before(before))),
             Ask::Refresh => self.step(Event::Refresh),
             Ask::Speed(speed) => {
                 (self.slow_at, self.slow_on_flag) = (None, false);
@@ -351,6 +365,99 @@ impl Driver {
         })
     }
 
+    pub(crate) fn incidents(&mut self) -> Incidents {
+        let (fleet_id, history) = (self.fleet_id, &self.history);
+        let closed = |instance: &Instance| {
+            history.notes(fleet_id, instance.key, NOTES_MOST).is_ok_and(|notes| incident::is_closed(instance, &notes))
+        };
+        incident::incidents(&self.watch, self.clock.now(), closed)
+    }
+
+    /// The diagnosis of an instance.
+    pub(crate) fn diagnosis(&mut self, id: &str) -> Result<DiagnosisPage, ApiError> {
+        let key = resolve(self.watch.fleet(), id)?;
+        self.step(Event::LookAt(Some(key)));
+        let now = self.clock.now();
+        let Some(instance) = self.watch.fleet().instance(key) else { return Err(unknown(id)) };
+        let around = self.watch.around(now);
+        let leading = incident::leading_ids(&self.watch.casebook().diagnose(instance, &around));
+        let kept = Kept {
+            notes: self.history.notes(self.fleet_id, key, NOTES_MOST)?,
+            seen_before: self.history.seen_before(self.fleet_id, &leading, key, SEEN_BEFORE_MOST)?,
+            looks_wanting: match (&self.clock, instance.vast_id) {
+                (_, None) => Some("its vast.ai number is not known".to_owned()),
+                (Clock::Simulated(_), Some(_)) => None,
+                (Clock::System, Some(_)) => {
+                    Some("this version asks vast.ai and machines in simulations only; make the look by hand".to_owned())
+                }
+            },
+        };
+        Ok(incident::page(&self.watch, instance, now, kept))
+    }
+
+    /// Makes a look, where one can be made.
+    pub(crate) fn look_at(&mut self, request: &LookRequest) -> Result<DiagnosisPage, ApiError> {
+        let check = Check::parse(&request.check)
+            .ok_or_else(|| ApiError::new("bad-request", format!("no look is called {:?}", request.check)))?;
+        let key = resolve(self.watch.fleet(), &request.id)?;
+        let vast_id = self.watch.fleet().instance(key).and_then(|instance| instance.vast_id);
+        if matches!(check, Check::InstanceLog | Check::ManagerLog) {
+            self.step(Event::Refresh);
+            return self.diagnosis(&request.id);
+        }
+        let (Clock::Simulated(served), Some(vast_id)) = (&self.clock, vast_id) else {
+            return Err(ApiError::new("cannot-look", "this look cannot be made from here yet")
+                .hint("make it by hand: the page says how"));
+        };
+        let now = self.clock.now();
+        let answered = served.with_world(|world| ask(world, vast_id.0, check));
+        let at = self.watch.fleet().manager_time_at(now);
+        if let Some(answered) = answered {
+            self.watch.casebook_mut().note_look(key, at, answered);
+        }
+        let page = self.diagnosis(&request.id)?;
+        self.history.add_note(self.fleet_id, key, &incident::look_note(check, at, &page))?;
+        self.changed = true;
+        self.diagnosis(&request.id)
+    }
+
+    /// Keeps a note.
+    pub(crate) fn add_note(&mut self, id: &str, note: NewNote) -> Result<DiagnosisPage, ApiError> {
+        let key = resolve(self.watch.fleet(), id)?;
+        let Some(instance) = self.watch.fleet().instance(key) else { return Err(unknown(id)) };
+        let closing = note.cause.map(|cause| Closing {
+            cause,
+            verdict: instance.flag.as_ref().map(|flag| flag.kind.as_str().to_owned()),
+            state: Some(instance.state.to_string()),
+            gpu: instance.vast.gpu_kind(),
+            image: instance.vast.image().map(str::to_owned),
+            machine: instance.vast.machine_id.map(|id| id.0),
+        });
+        let kind = if closing.is_some() { NoteKind::Close } else { NoteKind::Note };
+        let at = self.watch.fleet().manager_time_at(self.clock.now());
+        let kept = self.history.add_note(self.fleet_id, key, &Note { at, kind, text: note.text, closing })?;
+        if !kept {
+            return Err(ApiError::new("not-kept", "this instance is not in the history yet").hint("try again in a moment"));
+        }
+        self.diagnosis(id)
+    }
+
+    /// Who was rented before a date.
+    pub(crate) fn rented_before(&self, before: Timestamp) -> Rented {
+        incident::rented_before(self.watch.fleet(), before)
+    }
+
+    /// A report.
+    pub(crate) fn report(&mut self, request: &ReportRequest) -> Result<Report, ApiError> {
+        let mut pages = Vec::new();
+        for id in request.ids.iter().take(REPORT_INSTANCES_MOST) {
+            pages.push((self.diagnosis(id)?, self.instance_page(id)?));
+        }
+        let watching = self.view().watching;
+        let now = self.watch.fleet().manager_time_at(self.clock.now());
+        Ok(report::report(&pages, &watching, now, request))
+    }
+
     pub(crate) fn logs(&mut self, request: &LogRequest) -> Result<LogPage, ApiError> {
         let key = request.id.as_deref().map(|id| resolve(self.watch.fleet(), id)).transpose()?;
         let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
@@ -391,7 +498,27 @@ fn watch_of(history: &mut History, fleet_id: FleetId, pace: Pace, now: Timestamp
     if let Some(started) = remembered.run.started_at.filter(|_| remembered.run.from_its_log) {
         fleet.note_manager_start(started);
     }
-    Ok(Watch::new(fleet, pace, now))
+    let mut watch = Watch::new(fleet, pace, now);
+    // What logs said before this process: of those that can still be flagged.
+    let keys: Vec<Key> = watch.fleet().instances().map(|instance| instance.key).collect();
+    for key in keys {
+        let lines = history.lines(fleet_id, LogOwner::Instance(key), &newest_lines())?;
+        let lines: Vec<dwell_fleet::LogLine> = lines.into_iter().map(|stored| stored.line).collect();
+        watch.casebook_mut().note_lines(key, &lines);
+    }
+    let lines = history.lines(fleet_id, LogOwner::Manager, &newest_lines())?;
+    let lines: Vec<dwell_fleet::LogLine> = lines.into_iter().map(|stored| stored.line).collect();
+    if let Some(last) = lines.last().map(|line| line.at) {
+        watch.casebook_mut().note_manager_lines(&lines, last);
+    }
+    Ok(watch)
+}
+
+/// A note to be kept; with a cause it closes.
+#[derive(Debug)]
+pub(crate) struct NewNote {
+    pub(crate) text: String,
+    pub(crate) cause: Option<String>,
 }
 
 /// What the driver can be asked for.
@@ -400,6 +527,12 @@ pub(crate) enum Ask {
     Fleet(oneshot::Sender<FleetView>),
     Instance(InstanceRequest, oneshot::Sender<Result<InstancePage, ApiError>>),
     Logs(LogRequest, oneshot::Sender<Result<LogPage, ApiError>>),
+    Incidents(oneshot::Sender<Incidents>),
+    Diagnosis(String, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
+    Look(LookRequest, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
+    Note(String, NewNote, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
+    Report(ReportRequest, oneshot::Sender<Result<Report, ApiError>>),
+    Rented(Timestamp, oneshot::Sender<Rented>),
     Refresh,
     Speed(f64),
 }

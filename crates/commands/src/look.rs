@@ -51,6 +51,26 @@ impl Look {
         self.driver.instance_page(id)
     }
 
+    /// What is thought of an instance, and why.
+    pub fn diagnosis(&mut self, id: &str) -> Result<DiagnosisPage, ApiError> {
+        self.driver.diagnosis(id)
+    }
+
+    /// Everything that is stuck, grouped.
+    pub fn incidents(&mut self) -> Incidents {
+        self.driver.incidents()
+    }
+
+    /// A report of instances.
+    pub fn report(&mut self, request: &ReportRequest) -> Result<Report, ApiError> {
+        self.driver.report(request)
+    }
+
+    /// Who was rented before a date.
+    pub fn rented_before(&self, before: dwell_fleet::Timestamp) -> Rented {
+        self.driver.rented_before(before)
+    }
+
     /// Kept log lines.
     pub fn logs(&mut self, request: &LogRequest) -> Result<LogPage, ApiError> {
         self.driver.logs(request)

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use dwell_diagnosis::{Check, Diagnosis, NOT_STUCK_YET, Standing};
+use dwell_diagnosis::{Cause, Check, Diagnosis, Effect, NOT_STUCK_YET, Standing, cause_of};
 use serde::Serialize;
 
 use crate::drill::RankedCause;
@@ -62,6 +62,10 @@ pub struct DiagnosisTotals {
     pub faulty: usize,
     /// Of those: a true cause is first.
     pub first: usize,
+    /// Of those: what was looked at told one cause apart from all others.
+    pub told_apart: usize,
+    /// Of the told apart: it is a true one.
+    pub told_apart_right: usize,
     /// Of those: a true cause is in the first group, which nothing asked could divide.
     pub in_group: usize,
     /// Of those: a true cause is among the first three.
@@ -107,6 +111,11 @@ fn names(group: &[&dwell_diagnosis::Hypothesis]) -> Vec<String> {
     group.iter().map(|it| it.id.to_owned()).collect()
 }
 
+fn shows_itself(cause: &Cause, diagnosis: &Diagnosis) -> bool {
+    let seen = |fact| diagnosis.seen.observations.iter().any(|it| it.fact == fact && it.holds);
+    cause.shows.iter().any(|(fact, often)| *often >= 4.0 * fact.kind().usual && seen(*fact))
+}
+
 fn because(after: &Diagnosis, truth: &[String]) -> BTreeMap<String, Vec<String>> {
     let first = after.hypotheses.iter().take(3).map(|it| it.id.to_owned());
     let told = |id: String| {
@@ -129,6 +138,12 @@ pub(crate) fn investigation(
     after: &Diagnosis,
     asked: &[Check],
 ) -> Investigation {
+    // What does no harm and has shown nothing of its own by then is rightly told as nothing wrong.
+    let unseen = |id: &String| cause_of(id).is_some_and(|cause| cause.effect == Effect::Harmless && !shows_itself(cause, after));
+    let mut truth = truth;
+    if truth.iter().all(unseen) && !truth.iter().any(|id| id == NOT_STUCK_YET) {
+        truth.push(NOT_STUCK_YET.to_owned());
+    }
     let is_true = |id: &str| truth.iter().any(|known| known == id);
     let place = after.hypotheses.iter().take(CAUSES_SHOWN).position(|it| is_true(it.id)).map(|place| place + 1);
     let confirmed: Vec<&str> =
@@ -175,6 +190,8 @@ impl DiagnosisTotals {
         } else {
             self.faulty += 1;
             self.first += usize::from(it.place == Some(1));
+            self.told_apart += usize::from(it.group.len() == 1);
+            self.told_apart_right += usize::from(it.group.len() == 1 && it.in_group);
             self.in_group += usize::from(it.in_group);
             self.in_three += usize::from(it.place.is_some_and(|place| place <= 3));
             self.in_group_before += usize::from(it.in_group_before);
@@ -191,6 +208,8 @@ impl DiagnosisTotals {
     pub(crate) fn add(&mut self, other: &Self) {
         self.faulty += other.faulty;
         self.first += other.first;
+        self.told_apart += other.told_apart;
+        self.told_apart_right += other.told_apart_right;
         self.in_group += other.in_group;
         self.in_three += other.in_three;
         self.in_group_before += other.in_group_before;

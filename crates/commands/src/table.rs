@@ -12,6 +12,15 @@ macro_rules! for_each_command {
             instance(InstanceRequest) -> InstancePage, read, "Show an instance", "Enter";
             logs(LogRequest) -> LogPage, read, "Show an instance's log", "l";
             manager_logs(LogRequest) -> LogPage, read, "Show the manager's own log", "g m";
+            incidents(Nothing) -> Incidents, read, "Show incidents", "g i";
+            diagnosis(InstanceRequest) -> DiagnosisPage, read, "Diagnose an instance", "d";
+            make_look(LookRequest) -> DiagnosisPage, read, "Make a look", "";
+            note(NoteRequest) -> DiagnosisPage, view, "Write a note", "";
+            close(CloseRequest) -> DiagnosisPage, view, "Close with a cause", "";
+            report(ReportRequest) -> Report, read, "Write a report", "";
+            causes(Nothing) -> Causes, read, "List the catalogue of causes", "";
+            explain(CauseRequest) -> CauseView, read, "Explain a cause", "";
+            rented_before(RentedBefore) -> Rented, read, "Who was rented before a date", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";
             fleets(Nothing) -> Fleets, read, "List saved fleets", "";
             connect(ConnectRequest) -> Fleets, view, "Connect to a manager", "g c";

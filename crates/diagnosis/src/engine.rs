@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use dwell_fleet::Timestamp;
 
-use crate::catalogue::{Act, Cause, NOT_IN_CATALOGUE, NOT_STUCK_YET, Phase, causes};
+use crate::catalogue::{Act, Cause, Effect, NOT_IN_CATALOGUE, NOT_STUCK_YET, Phase, causes};
 use crate::channel::Channel;
 use crate::fact::{self, Fact, Witness};
 use crate::observe::{Case, Observation, Seen, observe};
@@ -23,6 +23,10 @@ const CEILING_UNSEEN: f64 = 0.5;
 const SAME_EVIDENCE: f64 = 1.0;
 /// Weight of a cause that does not belong to the state.
 const WRONG_STATE: f64 = 0.01;
+/// Weight of what does no harm while nothing that it shows was seen: it may be so, and it explains nothing.
+const UNSEEN_AND_HARMLESS: f64 = 0.03;
+/// A fact that a cause shows so many times as often as others do is its own.
+const OWN_TIMES: f32 = 4.0;
 /// Weight of "nothing is wrong", before anything is seen.
 const WEIGHT_OF_NOTHING: f64 = 4.0;
 /// Weight of "not in the catalogue".
@@ -33,6 +37,8 @@ const ODD_BY_UNKNOWN: f64 = 0.05;
 const CAP_OF_UNKNOWN: f64 = 1.6;
 /// What only one cause explains is not capped: seen whole, it adds this much, nats.
 const PROVED: f64 = 4.0;
+/// A cause is possible from this probability on.
+const POSSIBLE_FROM: f64 = 0.04;
 /// Two causes at once are weighed as their product and this.
 const WEIGHT_OF_TWO: f64 = 0.05;
 /// Two at once have to explain this much more, nats.
@@ -122,6 +128,8 @@ pub struct Diagnosis {
     pub channels_heard: usize,
     /// No cause was given more than this.
     pub ceiling: f64,
+    /// What was seen speaks for something that the catalogue does not have, beyond the share that is always kept for it.
+    pub unknown_leads: bool,
     /// When.
     pub at: Timestamp,
 }
@@ -199,7 +207,7 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
     let heard = channels_heard(&seen);
     let ceiling = ceiling(&seen);
     let Some(phase) = seen.phase else {
-        return Diagnosis { seen, hypotheses: Vec::new(), pair: None, channels_heard: heard, ceiling, at };
+        return Diagnosis { seen, hypotheses: Vec::new(), pair: None, channels_heard: heard, ceiling, unknown_leads: false, at };
     };
     let observed: Vec<(usize, bool)> = seen.observations.iter().map(|it| (it.fact.index(), it.holds)).collect();
     let mut scores: Vec<(f64, f64)> = Vec::with_capacity(model.ranked.len());
@@ -216,7 +224,11 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
         let fits = cause.fits(phase) || seen.stay.is_some_and(|stay| cause.fits(stay));
         let proved = fits && cause.confirmed_by.iter().any(|set| set.iter().all(|fact| observed.contains(&(fact.index(), true))));
         let evidence = clipped(&sums, &model.caps) + if proved { PROVED } else { 0.0 };
-        scores.push((evidence, prior(cause, phase, seen.stay).ln() + evidence));
+        let unseen = cause.effect == Effect::Harmless
+            && cause.id != NOT_STUCK_YET
+            && !cause.shows.iter().any(|(fact, often)| *often >= OWN_TIMES * fact.kind().usual && observed.contains(&(fact.index(), true)));
+        let weight = prior(cause, phase, seen.stay) * if unseen { UNSEEN_AND_HARMLESS } else { 1.0 };
+        scores.push((evidence, weight.ln() + evidence));
     }
     let mut unknown = [0.0; Witness::ALL.len()];
     for (fact, _) in observed.iter().filter(|(_, holds)| *holds) {
@@ -236,6 +248,7 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
     let unknown_share = (weight(unknown_score) / total).max(reserve);
     let known_total: f64 = scores.iter().map(|(_, score)| weight(*score)).sum();
     let scale = if known_total > 0.0 { (1.0 - unknown_share) / known_total } else { 0.0 };
+    let unknown_leads = scores.iter().all(|(_, score)| *score < unknown_score);
     let mut left_over = 0.0;
     let mut hypotheses: Vec<Hypothesis> = model
         .ranked
@@ -255,10 +268,15 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
         evidence: unknown,
         group: 0,
     });
-    hypotheses.sort_by(|one, other| other.probability.total_cmp(&one.probability).then(one.id.cmp(other.id)));
+    // What is kept for the unknown whatever was seen does not lead: it comes after every cause that is possible.
+    let place = |it: &Hypothesis| match it.id == NOT_IN_CATALOGUE && !unknown_leads {
+        true => POSSIBLE_FROM.min(it.probability),
+        false => it.probability,
+    };
+    hypotheses.sort_by(|one, other| place(other).total_cmp(&place(one)).then(one.id.cmp(other.id)));
     group(&mut hypotheses);
     let pair = pair(&seen, phase, &hypotheses);
-    let mut diagnosis = Diagnosis { seen, hypotheses, pair, channels_heard: heard, ceiling, at };
+    let mut diagnosis = Diagnosis { seen, hypotheses, pair, channels_heard: heard, ceiling, unknown_leads, at };
     diagnosis.stand();
     diagnosis
 }
@@ -269,7 +287,9 @@ fn row_of(table: &[f32], row: usize, facts: usize) -> &[f32] {
 
 fn prior(cause: &Cause, phase: Phase, stay: Option<Phase>) -> f64 {
     let weight = if cause.id == NOT_STUCK_YET { WEIGHT_OF_NOTHING } else { cause.common.weight() };
-    if cause.fits(phase) || stay.is_some_and(|stay| cause.fits(stay)) { weight } else { weight * WRONG_STATE }
+    // What held it before its end can have brought that about; what does no harm cannot.
+    let held = cause.effect != Effect::Harmless && stay.is_some_and(|stay| cause.fits(stay));
+    if cause.fits(phase) || held { weight } else { weight * WRONG_STATE }
 }
 
 /// Gives the same number to what the observations do not tell apart: the most probable leads, and those whose evidence is as
@@ -321,7 +341,7 @@ impl Diagnosis {
                 }
                 match probability {
                     p if p >= 0.5 && hypothesis.id != NOT_IN_CATALOGUE => Standing::Likely,
-                    p if p >= 0.04 => Standing::Possible,
+                    p if p >= POSSIBLE_FROM => Standing::Possible,
                     p if p < 0.004 && cause.is_some_and(|cause| self.contradicted(cause)) => Standing::Excluded,
                     _ => Standing::Unlikely,
                 }

@@ -521,7 +521,9 @@ impl Gather<'_> {
             None => self.note(fact::LINES_IN_A_BURST, false, channel, newest, FRESH_WORDS_S, "times of its lines"),
         }
         if self.phase == Phase::ParamsDone && signals.benchmark_at.is_some_and(|at| at >= self.since) {
-            let pause = signals.pause.filter(|(end, _)| *end >= self.since);
+            // Between the lines of slow proofs there are long times as well.
+            let slow_s = signals.proof_s().unwrap_or(0.0) * 2.5;
+            let pause = signals.pause.filter(|(end, pause_s)| *end >= self.since && *pause_s > slow_s);
             let text = pause.map_or_else(|| "times of its benchmark's lines".to_owned(), |(end, s)| format!("no line for {s:.0} s until {end}"));
             self.note(fact::PAUSED, pause.is_some(), channel, newest, FRESH_WORDS_S, text);
         }

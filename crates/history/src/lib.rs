@@ -6,6 +6,7 @@
 
 mod load;
 mod logs;
+mod notes;
 mod record;
 
 use std::collections::HashMap;
@@ -19,9 +20,10 @@ use rusqlite_migration::{M, Migrations};
 
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
 pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
+pub use notes::{Closing, NOTE_CHARACTERS_MAX, Note, NoteKind, SeenBefore};
 pub use record::Answer;
 
-static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| Migrations::new(vec![M::up(include_str!("schema.sql"))]));
+static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| Migrations::new(vec![M::up(include_str!("schema.sql")), M::up(include_str!("notes.sql"))]));
 
 /// Why history could not be read or written.
 #[derive(Debug, thiserror::Error)]

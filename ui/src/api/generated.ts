@@ -1007,6 +1007,647 @@ ok: boolean,
  * What was found.
  */
 detail: string, };
+export type Incidents = { 
+/**
+ * Incidents, most pressing first.
+ */
+incidents: Array<IncidentView>, 
+/**
+ * Flagged instances whose trouble was closed by a person.
+ */
+closed: number, 
+/**
+ * The manager's time that this is told of.
+ */
+as_of: string | null, };
+export type IncidentView = { 
+/**
+ * Stable as long as its first instance is in it.
+ */
+id: string, 
+/**
+ * Verdict that they share.
+ */
+verdict: string, 
+/**
+ * State that they share.
+ */
+state: string, 
+/**
+ * In one sentence.
+ */
+sentence: string, 
+/**
+ * Since when the first of them is so.
+ */
+since: string, 
+/**
+ * Who.
+ */
+instances: Array<IncidentMember>, 
+/**
+ * Causes that lead for them, by title.
+ */
+causes: Array<string>, 
+/**
+ * What they cost together, US dollars per hour; what was not told is left out.
+ */
+dollars_per_h: number | null, 
+/**
+ * What is to be looked at next.
+ */
+next_check: string | null, 
+/**
+ * What they share that others do not, in a sentence; `null` where nothing is clear.
+ */
+shared: string | null, };
+export type IncidentMember = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Card model.
+ */
+gpu_name: string | null, 
+/**
+ * Why it is flagged.
+ */
+reason: string, 
+/**
+ * Since when, on the manager's clock.
+ */
+since: string, };
+export type DiagnosisPage = { 
+/**
+ * Its row.
+ */
+row: InstanceRow, 
+/**
+ * Verdict: the flag's kind, else `healthy`, or `gone` where it was killed.
+ */
+verdict: string, 
+/**
+ * The verdict with what is likely behind it, in one or two sentences.
+ */
+sentence: string, 
+/**
+ * When it was worked out, on the manager's clock.
+ */
+at: string, 
+/**
+ * Contradictions, and what is about to be lost.
+ */
+findings: Array<FindingView>, 
+/**
+ * Causes, most probable first; those of one group are not told apart by what was seen.
+ */
+groups: Array<CauseGroup>, 
+/**
+ * Causes that are unlikely or excluded.
+ */
+unlikely: Array<CauseRank>, 
+/**
+ * Two causes at once, where they explain much more than one.
+ */
+pair: PairView | null, 
+/**
+ * Independent channels that have spoken.
+ */
+channels_heard: number, 
+/**
+ * No cause was given more than this, 0 to 1.
+ */
+ceiling: number, 
+/**
+ * What was seen, fact by fact.
+ */
+observations: Array<ObservationView>, 
+/**
+ * The channels, each with whether it could have spoken.
+ */
+channels: Array<ChannelView>, 
+/**
+ * What to look at next, most telling first.
+ */
+next_checks: Array<CheckView>, 
+/**
+ * Whether looks can be made from here; else why not.
+ */
+looks_wanting: string | null, 
+/**
+ * What to do by what is thought now.
+ */
+act: string | null, 
+/**
+ * The comparison with instances that are well.
+ */
+cohort: CohortView, 
+/**
+ * Notes, looks and closings, oldest first.
+ */
+notes: Array<NoteView>, 
+/**
+ * Other instances that were closed with one of the leading causes.
+ */
+seen_before: Array<SeenBeforeView>, 
+/**
+ * Its trouble was closed since it was flagged.
+ */
+closed: boolean, };
+export type FindingView = { 
+/**
+ * Stable id.
+ */
+id: string, 
+/**
+ * `stop` (it costs money or destroys evidence now) or `find-out`.
+ */
+lane: string, 
+/**
+ * What does not fit together.
+ */
+text: string, 
+/**
+ * US dollars per hour.
+ */
+dollars_per_h: number | null, 
+/**
+ * Since when, or when it will be.
+ */
+at: string | null, 
+/**
+ * The field or line that shows it.
+ */
+reference: string, };
+export type CauseGroup = { 
+/**
+ * They, by how common they are.
+ */
+causes: Array<CauseRank>, 
+/**
+ * Looks that would tell them apart, best first.
+ */
+told_apart_by: Array<string>, };
+export type CauseRank = { 
+/**
+ * Id in the catalogue.
+ */
+id: string, 
+/**
+ * In a few words.
+ */
+title: string, 
+/**
+ * `confirmed`, `likely`, `possible`, `unlikely` or `excluded`.
+ */
+standing: string, 
+/**
+ * Posterior probability, 0 to 1. Calibrated in drills only.
+ */
+probability: number, 
+/**
+ * What the observations add up to, in nats; how common the cause is comes on top.
+ */
+evidence: number, 
+/**
+ * `common`, `occasional` or `rare`.
+ */
+common: string, 
+/**
+ * What speaks for it, strongest first.
+ */
+for_it: Array<ContributionView>, 
+/**
+ * What speaks against it, strongest first.
+ */
+against_it: Array<ContributionView>, 
+/**
+ * What would prove it and was not seen.
+ */
+would_confirm: Array<string>, 
+/**
+ * What to do about it.
+ */
+remedy: string, };
+export type ContributionView = { 
+/**
+ * Its place among the observations.
+ */
+observation: number, 
+/**
+ * In words.
+ */
+text: string, 
+/**
+ * Log-odds, nats, before its witness's cap.
+ */
+log_odds: number, };
+export type PairView = { 
+/**
+ * Their ids.
+ */
+ids: Array<string>, 
+/**
+ * Their titles.
+ */
+titles: Array<string>, 
+/**
+ * What they explain beyond the best single one, nats.
+ */
+gain: number, };
+export type ObservationView = { 
+/**
+ * Id of the fact.
+ */
+fact: string, 
+/**
+ * It holds.
+ */
+holds: boolean, 
+/**
+ * In words.
+ */
+text: string, 
+/**
+ * Where it was read.
+ */
+channel: string, 
+/**
+ * The time that it speaks of.
+ */
+at: string, 
+/**
+ * It is evidence for so long after that, seconds; `null` where it does not age.
+ */
+fresh_for_s: number | null, 
+/**
+ * The raw line or field.
+ */
+reference: string, 
+/**
+ * It is out of the ordinary.
+ */
+odd: boolean, };
+export type ChannelView = { 
+/**
+ * Its id.
+ */
+channel: string, 
+/**
+ * Its name.
+ */
+title: string, 
+/**
+ * `working`, `quiet`, `blind`, `unreachable` or `not-asked`.
+ */
+health: string, 
+/**
+ * Why that is said.
+ */
+why: string, 
+/**
+ * When it was last read.
+ */
+at: string | null, 
+/**
+ * Facts that it gave.
+ */
+facts: number, 
+/**
+ * Read by itself; the others are asked when wanted.
+ */
+watched: boolean, };
+export type CheckView = { 
+/**
+ * Its id.
+ */
+check: string, 
+/**
+ * As an imperative.
+ */
+title: string, 
+/**
+ * What it takes, seconds.
+ */
+seconds: number, 
+/**
+ * Uncertainty that it is expected to take away, nats.
+ */
+uncertainty: number, 
+/**
+ * Causes that it would tell apart: titles, a group each.
+ */
+separates: Array<Array<string>>, 
+/**
+ * How to do it by hand.
+ */
+by_hand: string, };
+export type CohortView = { 
+/**
+ * Stuck.
+ */
+stuck: number, 
+/**
+ * Well: they passed the same state in the same time.
+ */
+well: number, 
+/**
+ * Values that were tried; p is corrected for as many.
+ */
+tried: number, 
+/**
+ * In one sentence.
+ */
+sentence: string, 
+/**
+ * What the stuck share, strongest first.
+ */
+shared: Array<SharedView>, 
+/**
+ * In what they differ: evidence against a cause there.
+ */
+differ_in: Array<string>, };
+export type SharedView = { 
+/**
+ * e.g. `image`.
+ */
+attribute: string, 
+/**
+ * Its value.
+ */
+value: string, 
+/**
+ * Stuck with it.
+ */
+stuck_with: number, 
+/**
+ * Stuck without it.
+ */
+stuck_without: number, 
+/**
+ * Well with it.
+ */
+well_with: number, 
+/**
+ * Well without it.
+ */
+well_without: number, 
+/**
+ * One-sided p of Fisher's exact test.
+ */
+p: number, 
+/**
+ * Smallest p that these counts could reach.
+ */
+p_least: number, 
+/**
+ * p corrected for the values tried.
+ */
+p_corrected: number, 
+/**
+ * Share of the stuck that have it less that of the well.
+ */
+effect: number, 
+/**
+ * `no-contrast`, `weak`, `clear` or `strong`.
+ */
+strength: string, 
+/**
+ * What divides the same instances in the same way.
+ */
+confounded_with: Array<string>, };
+export type NoteView = { 
+/**
+ * When.
+ */
+at: string, 
+/**
+ * `note`, `look` or `close`.
+ */
+kind: string, 
+/**
+ * Its text.
+ */
+text: string, 
+/**
+ * Of a closing: the cause.
+ */
+cause: string | null, };
+export type SeenBeforeView = { 
+/**
+ * Whose.
+ */
+id: string, 
+/**
+ * When.
+ */
+at: string, 
+/**
+ * The cause.
+ */
+cause: string, 
+/**
+ * What was written.
+ */
+text: string, 
+/**
+ * Card then.
+ */
+gpu: string | null, 
+/**
+ * Machine then.
+ */
+machine: number | null, };
+export type LookRequest = { 
+/**
+ * Whose.
+ */
+id: string, 
+/**
+ * Which.
+ */
+check: string, };
+export type NoteRequest = { 
+/**
+ * Whose.
+ */
+id: string, 
+/**
+ * What.
+ */
+text: string, };
+export type CloseRequest = { 
+/**
+ * Whose.
+ */
+id: string, 
+/**
+ * The cause: an id of the catalogue, `not-stuck-yet`, or `not-in-the-catalogue`.
+ */
+cause: string, 
+/**
+ * Why, in words.
+ */
+text: string, };
+export type CauseRequest = { 
+/**
+ * Its id.
+ */
+id: string, };
+export type Causes = { 
+/**
+ * Its causes, by place.
+ */
+causes: Array<CauseInfo>, };
+export type CauseInfo = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * In a few words.
+ */
+title: string, 
+/**
+ * It is ranked; the others explain what the manager's own page shows.
+ */
+ranked: boolean, };
+export type CauseView = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * In a few words.
+ */
+title: string, 
+/**
+ * What happens.
+ */
+what: string, 
+/**
+ * States it can hold an instance in; empty for every one.
+ */
+states: Array<string>, 
+/**
+ * `common`, `occasional` or `rare`.
+ */
+common: string, 
+/**
+ * What it shows, and how often.
+ */
+shows: Array<ShownView>, 
+/**
+ * What it never shows.
+ */
+never_shows: Array<string>, 
+/**
+ * Sets of facts that prove it.
+ */
+confirmed_by: Array<Array<string>>, 
+/**
+ * What it always shows: its absence speaks against it.
+ */
+excluded_by: Array<string>, 
+/**
+ * Kind of remedy.
+ */
+act: string, 
+/**
+ * The remedy.
+ */
+remedy: string, 
+/**
+ * Where it is known from.
+ */
+source: string, 
+/**
+ * It is ranked.
+ */
+ranked: boolean, };
+export type ShownView = { 
+/**
+ * In words.
+ */
+text: string, 
+/**
+ * Channels that can show it.
+ */
+channels: Array<string>, 
+/**
+ * `always`, `usually`, `often`, `sometimes` or `seldom`.
+ */
+often: string, 
+/**
+ * As a share, 0 to 1. A judgement.
+ */
+share: number, 
+/**
+ * How often it is seen where nothing explains it.
+ */
+usual: number, };
+export type ReportRequest = { 
+/**
+ * Instances.
+ */
+ids: Array<string>, 
+/**
+ * `markdown` or `html`.
+ */
+format: string, 
+/**
+ * Addresses and numbers of hosts are written out; otherwise they are left out.
+ */
+with_addresses: boolean, };
+export type Report = { 
+/**
+ * A name for the file.
+ */
+file_name: string, 
+/**
+ * The text.
+ */
+text: string, };
+export type RentedBefore = { 
+/**
+ * The date.
+ */
+before: string, };
+export type Rented = { 
+/**
+ * They, oldest first.
+ */
+instances: Array<RentedView>, 
+/**
+ * Alive in all.
+ */
+alive: number, 
+/**
+ * Of those: it is not told when they were rented.
+ */
+not_told: number, };
+export type RentedView = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * State.
+ */
+state: string, 
+/**
+ * When.
+ */
+rented_at: string, 
+/**
+ * Image, as vast.ai's status names it.
+ */
+image: string | null, 
+/**
+ * Flag.
+ */
+flag: string | null, };
 export type Patch = { 
 /**
  * Rises by one; a hole means that something was missed and all must be asked for anew.
@@ -1051,6 +1692,24 @@ export const api = {
   logs: (request: LogRequest): Promise<LogPage> => call("logs", request),
   /** Show the manager's own log */
   manager_logs: (request: LogRequest): Promise<LogPage> => call("manager_logs", request),
+  /** Show incidents */
+  incidents: (): Promise<Incidents> => call("incidents", {}),
+  /** Diagnose an instance */
+  diagnosis: (request: InstanceRequest): Promise<DiagnosisPage> => call("diagnosis", request),
+  /** Make a look */
+  make_look: (request: LookRequest): Promise<DiagnosisPage> => call("make_look", request),
+  /** Write a note */
+  note: (request: NoteRequest): Promise<DiagnosisPage> => call("note", request),
+  /** Close with a cause */
+  close: (request: CloseRequest): Promise<DiagnosisPage> => call("close", request),
+  /** Write a report */
+  report: (request: ReportRequest): Promise<Report> => call("report", request),
+  /** List the catalogue of causes */
+  causes: (): Promise<Causes> => call("causes", {}),
+  /** Explain a cause */
+  explain: (request: CauseRequest): Promise<CauseView> => call("explain", request),
+  /** Who was rented before a date */
+  rented_before: (request: RentedBefore): Promise<Rented> => call("rented_before", request),
   /** Read everything now */
   refresh: (): Promise<Nothing> => call("refresh", {}),
   /** List saved fleets */
@@ -1088,6 +1747,15 @@ export const commands = [
   { name: "instance", risk: "read", title: "Show an instance", keys: "Enter" },
   { name: "logs", risk: "read", title: "Show an instance's log", keys: "l" },
   { name: "manager_logs", risk: "read", title: "Show the manager's own log", keys: "g m" },
+  { name: "incidents", risk: "read", title: "Show incidents", keys: "g i" },
+  { name: "diagnosis", risk: "read", title: "Diagnose an instance", keys: "d" },
+  { name: "make_look", risk: "read", title: "Make a look", keys: "" },
+  { name: "note", risk: "view", title: "Write a note", keys: "" },
+  { name: "close", risk: "view", title: "Close with a cause", keys: "" },
+  { name: "report", risk: "read", title: "Write a report", keys: "" },
+  { name: "causes", risk: "read", title: "List the catalogue of causes", keys: "" },
+  { name: "explain", risk: "read", title: "Explain a cause", keys: "" },
+  { name: "rented_before", risk: "read", title: "Who was rented before a date", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },
   { name: "fleets", risk: "read", title: "List saved fleets", keys: "" },
   { name: "connect", risk: "view", title: "Connect to a manager", keys: "g c" },
