@@ -24,6 +24,9 @@ const CONTRIBUTION_LEAST: f64 = 0.1;
 /// Unlikely causes that are written out.
 const UNLIKELY_MAX: usize = 12;
 
+/// A cause with less than this is not named in a sentence.
+const POSSIBLE_LEAST: f64 = 0.015;
+
 /// Attribute: the hour in which it was rented.
 const DEPLOY_HOUR: &str = "deploy hour";
 
@@ -67,19 +70,15 @@ pub(crate) fn sentence(verdict: &str, diagnosis: &Diagnosis) -> String {
     if first.id == NOT_IN_CATALOGUE {
         return format!("{verdict}. Nothing in the catalogue fits what was seen well.{ask}");
     }
-    let possible: Vec<String> = leading
+    // Whatever was not told apart from the best, then what is possible besides.
+    let candidates: Vec<&Hypothesis> = diagnosis
+        .hypotheses
         .iter()
-        .filter(|it| it.standing <= Standing::Possible)
-        .take(3)
-        .map(|it| lower(title_of(it.id)))
+        .filter(|it| it.id != NOT_IN_CATALOGUE && it.probability >= POSSIBLE_LEAST)
         .collect();
-    let more = leading.len().saturating_sub(possible.len());
-    let more = if more > 0 { format!(", or {more} more") } else { String::new() };
-    if possible.len() < 2 && more.is_empty() {
-        let one = possible.first().cloned().unwrap_or_default();
-        return format!("{verdict}. Possible: {one}; little speaks for any cause yet.{ask}");
-    }
-    format!("{verdict}. Not told apart: {}{more}.{ask}", possible.join("; "))
+    let named: Vec<String> = candidates.iter().take(3).map(|it| lower(title_of(it.id))).collect();
+    let more = if candidates.len() > named.len() { ", or others" } else { "" };
+    format!("{verdict}. Several causes are possible: {}{more}.{ask}", named.join("; "))
 }
 
 fn capital(text: &str) -> String {
@@ -196,6 +195,10 @@ fn cohort_view(comparison: &Comparison) -> CohortView {
                 comparison.tried
             )
         }
+        None if comparison.shared.iter().all(|it| it.strength == Strength::NoContrast) => format!(
+            "What they share, the {} that are well share too: no contrast, and so no finding.",
+            comparison.well
+        ),
         None => {
             let least = comparison.shared.iter().map(|it| it.p_least).fold(1.0, f64::min);
             format!(
@@ -245,8 +248,9 @@ pub(crate) fn incidents(watch: &Watch, now: Timestamp, closed: impl Fn(&Instance
             continue;
         }
         let diagnosis = watch.casebook().diagnose(instance, &around);
-        let mut leading: Vec<&'static str> = diagnosis.leading().iter().map(|it| it.id).collect();
-        leading.sort_unstable();
+        // What is not even likely yet does not set instances apart that look alike.
+        let first = diagnosis.hypotheses.first().filter(|it| it.standing <= Standing::Likely);
+        let leading: Vec<&'static str> = first.map(|it| it.id).into_iter().collect();
         let pressing = dwell_fleet::FlagKind::ALL.iter().position(|kind| *kind == flag.kind).unwrap_or(usize::MAX);
         let key = (pressing, flag.kind.as_str(), instance.state.to_string(), leading);
         groups.entry(key).or_default().push((instance, diagnosis));

@@ -328,7 +328,7 @@ fn all() -> &'static [FactKind] {
                 // Once for the life of the program: the ids of a table.
                 id: Box::leak(format!("said:{}", signature.id).into_boxed_str()),
                 holds: signature.meaning,
-                fails: "the words for it were not written",
+                fails: Box::leak(format!("nothing says so: {}", signature.meaning).into_boxed_str()),
                 witness,
                 by,
                 two_looks: false,

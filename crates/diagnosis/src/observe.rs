@@ -556,8 +556,9 @@ impl Gather<'_> {
             };
             return self.channel(channel, health, why, None);
         };
-        self.channel(channel, Health::Working, format!("known from {oldest} on"), Some(newest));
         let at = around.as_of.unwrap_or(newest);
+        let known = dwell_fleet::words::duration(seconds_between(oldest, at).max(0.0));
+        self.channel(channel, Health::Working, format!("its lines of the last {known} are known"), Some(newest));
         for id in ["listing-failed", "listing-empty-output", "listing-odd"] {
             let said = manager.fleet(id);
             let recent = said.filter(|said| seconds_between(said.at, at) < 5.0 * MINUTE);

@@ -34,6 +34,14 @@ const speed = (factor: number) => void attempt(api.set_speed({ speed: factor }))
 
 export const commands: Command[] = [
   { id: "fleet", title: "Show the fleet", keys: "g f", run: () => router.go({ view: "fleet" }) },
+  { id: "incidents", title: "Show incidents: what is stuck, and why", keys: "g i", run: () => router.go({ view: "incidents" }), unless: watching },
+  {
+    id: "diagnose",
+    title: "Diagnose the chosen instance",
+    keys: "d",
+    run: () => router.go({ view: "incidents", id: router.route.view === "instance" ? router.route.id : ui.selected }),
+    unless: () => watching() ?? (router.route.view === "instance" || ui.selected ? undefined : "no instance is chosen"),
+  },
   { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
   { id: "drills", title: "Practise: play a drill", keys: "g r", run: () => router.go({ view: "drills" }) },

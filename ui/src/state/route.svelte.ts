@@ -3,6 +3,7 @@
 export type Route =
   | { view: "fleet" }
   | { view: "instance"; id: string }
+  | { view: "incidents"; id?: string | undefined }
   | { view: "manager-log" }
   | { view: "fleets" }
   | { view: "drills" }
@@ -13,6 +14,8 @@ function parse(hash: string): Route {
   switch (view) {
     case "instance":
       return { view, id: decodeURIComponent(rest.join("/")) };
+    case "incidents":
+      return { view, id: rest.length > 0 ? decodeURIComponent(rest.join("/")) : undefined };
     case "manager-log":
     case "fleets":
     case "drills":
@@ -31,7 +34,8 @@ class Router {
   }
 
   go(route: Route) {
-    const hash = route.view === "instance" ? `#/instance/${encodeURIComponent(route.id)}` : `#/${route.view}`;
+    const id = "id" in route && route.id !== undefined ? `/${encodeURIComponent(route.id)}` : "";
+    const hash = `#/${route.view}${id}`;
     if (location.hash !== hash) location.hash = hash;
     this.route = route;
   }
