@@ -72,7 +72,12 @@ fn tell_incidents(incidents: &Incidents) {
             out(&format!("  Shared: {}", clean(shared)));
         }
         for member in &it.instances {
-            out(&format!("  - {} {}: {}", clean(&member.id), clean(member.gpu_name.as_deref().unwrap_or("")), clean(&member.reason)));
+            out(&format!(
+                "  - {} {}: {}",
+                clean(&member.id),
+                clean(member.gpu_name.as_deref().unwrap_or("")),
+                clean(&member.reason)
+            ));
         }
         out("");
     }
@@ -101,8 +106,16 @@ fn tell_page(page: &DiagnosisPage) {
         }
         for cause in &group.causes {
             let indent = if group.causes.len() > 1 { "    " } else { "  " };
-            out(&format!("{indent}{:<9} {} ({}, {})", clean(&cause.standing), clean(&cause.title), clean(&cause.id), clean(&cause.common)));
-            let told = |sign: char, it: &ContributionView| out(&format!("{indent}          {sign} {} ({:+.1})", clean(&it.text), it.log_odds));
+            out(&format!(
+                "{indent}{:<9} {} ({}, {})",
+                clean(&cause.standing),
+                clean(&cause.title),
+                clean(&cause.id),
+                clean(&cause.common)
+            ));
+            let told = |sign: char, it: &ContributionView| {
+                out(&format!("{indent}          {sign} {} ({:+.1})", clean(&it.text), it.log_odds))
+            };
             cause.for_it.iter().take(3).for_each(|it| told('+', it));
             cause.against_it.iter().take(2).for_each(|it| told('-', it));
         }
@@ -111,7 +124,8 @@ fn tell_page(page: &DiagnosisPage) {
         out(&format!("  Two at once would explain more: {}", clean(&pair.titles.join(", and "))));
     }
     if !page.unlikely.is_empty() {
-        let ids: Vec<String> = page.unlikely.iter().take(6).map(|it| format!("{} {}", clean(&it.standing), clean(&it.id))).collect();
+        let ids: Vec<String> =
+            page.unlikely.iter().take(6).map(|it| format!("{} {}", clean(&it.standing), clean(&it.id))).collect();
         out(&format!("  Set aside: {}", ids.join(", ")));
     }
     out("\nChannels");
@@ -153,7 +167,11 @@ fn tell_rented(rented: &Rented) {
         ]);
     }
     out(&table.to_string());
-    out(&format!("{} of {} alive were rented before. A new image reaches only those rented after it.", rented.instances.len(), rented.alive));
+    out(&format!(
+        "{} of {} alive were rented before. A new image reaches only those rented after it.",
+        rented.instances.len(),
+        rented.alive
+    ));
     if rented.not_told > 0 {
         remark(&format!("of {} more it is not told when they were rented", rented.not_told));
     }
@@ -207,6 +225,7 @@ pub(crate) fn before(text: &str) -> Result<jiff::Timestamp, String> {
     if let Ok(date) = text.parse::<jiff::civil::Date>() {
         return jiff::tz::TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).map_err(|error| error.to_string());
     }
-    let span: jiff::SignedDuration = text.parse().map_err(|_| "write a date (2026-03-10), a time (2026-03-10T09:00:00Z) or an age (36h)".to_owned())?;
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| "write a date (2026-03-10), a time (2026-03-10T09:00:00Z) or an age (36h)".to_owned())?;
     Ok(dwell_commands::later(dwell_commands::now(), -span.as_secs_f64()))
 }

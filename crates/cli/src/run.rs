@@ -50,8 +50,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Diagnose { ids, report, with_addresses, rented_before } => {
-            let wanted =
-                Wanted { ids, report: *report, with_addresses: *with_addresses, rented_before: *rented_before };
+            let wanted = Wanted { ids, report: *report, with_addresses: *with_addresses, rented_before: *rented_before };
             diagnose::run(args, look(args)?, wanted).await
         }
         Command::Explain { cause } => {

@@ -216,3 +216,40 @@ fn a_wrong_scenario_file_says_where() {
     let said = text(&output.stderr);
     assert!(said.contains("mine.toml:2:9: ") && said.contains("expected a string"), "{said}");
 }
+
+#[test]
+fn incidents_diagnoses_and_reports_in_a_terminal() {
+    // At the first screen of this evening the four have been silent for a while.
+    let sim = Sim::serve("evening-four-truths", "1");
+    let incidents = json(&sim.run(&["diagnose", "--json"]));
+    let silent = incidents["incidents"].as_array().unwrap().iter().find(|it| it["verdict"] == "invisible").unwrap().clone();
+    assert!(silent["sentence"].as_str().unwrap().contains("Several causes are possible"), "{silent}");
+    let id = silent["instances"][0]["id"].as_str().unwrap().to_owned();
+
+    let page = text(&sim.run(&["diagnose", &id]).stdout);
+    for wanted in ["What it may be", "Nothing is wrong (yet)", "manager-instance-log blind", "ssh-probe", "Next", "vastai"] {
+        assert!(page.contains(wanted), "{wanted} is not in\n{page}");
+    }
+    assert!(!page.contains('%'), "no percentages that nothing has calibrated:\n{page}");
+    let pages = json(&sim.run(&["diagnose", &id, "--json"]));
+    assert_eq!(pages[0]["channels"].as_array().unwrap().len(), 7);
+
+    let report = text(&sim.run(&["diagnose", "--report", "markdown"]).stdout);
+    assert!(report.starts_with("# Incident report") && report.contains(&id), "{report}");
+    let html = text(&sim.run(&["diagnose", &id, "--report", "html"]).stdout);
+    assert!(html.starts_with("<!doctype html>") && !html.contains("<script"), "{html}");
+    let rented = json(&sim.run(&["diagnose", "--rented-before", "2h", "--json"]));
+    assert_eq!((&rented["alive"], rented["instances"].as_array().unwrap().len()), (&5.into(), 1));
+    assert_eq!(sim.run(&["diagnose", "ffff"]).status.code(), Some(4));
+}
+
+#[test]
+fn a_cause_is_explained_and_a_misspelt_one_names_its_nearest() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = dwellctl(folder.path(), &["explain", "gpu-fell-off-bus"]);
+    insta::assert_snapshot!(text(&output.stdout));
+    let wrong = dwellctl(folder.path(), &["explain", "gpu-fel-off-bus"]);
+    assert!(!wrong.status.success() && text(&wrong.stderr).contains("did you mean gpu-fell-off-bus"), "{}", text(&wrong.stderr));
+    let list = json(&dwellctl(folder.path(), &["explain", "--json"]));
+    assert!(list["causes"].as_array().unwrap().len() > 130);
+}

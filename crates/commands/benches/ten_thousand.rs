@@ -125,6 +125,13 @@ fn ten_thousand(criterion: &mut Criterion) {
     group.bench_function("show (rows, patch, JSON)", |bencher| {
         bencher.iter(|| watched.patch_json());
     });
+    let mut watched = watched.with_logs_and_looks();
+    group.bench_function("diagnose all from scratch", |bencher| {
+        bencher.iter(|| watched.diagnose_all());
+    });
+    group.bench_function("diagnose one again after a look", |bencher| {
+        bencher.iter(|| watched.diagnose_again());
+    });
     group.finish();
 }
 

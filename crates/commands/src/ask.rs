@@ -71,8 +71,7 @@ fn vast(world: &World, vast_id: u64) -> VastAnswer {
 }
 
 fn container(world: &World, vast_id: u64) -> ContainerOutput {
-    let (Some((ready, container)), Some((_, daemon))) =
-        (world.container_log(vast_id, false), world.container_log(vast_id, true))
+    let (Some((ready, container)), Some((_, daemon))) = (world.container_log(vast_id, false), world.container_log(vast_id, true))
     else {
         return ContainerOutput::default();
     };

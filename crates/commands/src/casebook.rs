@@ -7,6 +7,8 @@ use dwell_diagnosis::{Around, Case, Diagnosis, ManagerSignals, Outside, Signals,
 use dwell_fleet::look::{Asked, Looks};
 use dwell_fleet::{Fleet, Instance, Key, LogLine, State, Timestamp, seconds_between};
 
+use rayon::prelude::*;
+
 use crate::ask::Answered;
 
 /// Looks closer together than this are one, seconds: nothing moves in between.
@@ -133,14 +135,14 @@ impl Casebook {
         Around::of(fleet, outside, |key| self.signals.get(&key))
     }
 
+    /// Diagnoses many, on all processors; in the order given.
+    pub(crate) fn diagnose_all<'a>(&self, instances: Vec<&'a Instance>, around: &Around) -> Vec<(&'a Instance, Diagnosis)> {
+        instances.into_par_iter().map(|instance| (instance, self.diagnose(instance, around))).collect()
+    }
+
     /// Diagnoses an instance.
     pub(crate) fn diagnose(&self, instance: &Instance, around: &Around) -> Diagnosis {
-        diagnose(Case {
-            instance,
-            signals: self.signals(instance.key),
-            looks: self.looks(instance.key),
-            around,
-        })
+        diagnose(Case { instance, signals: self.signals(instance.key), looks: self.looks(instance.key), around })
     }
 }
 

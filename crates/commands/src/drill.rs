@@ -263,7 +263,15 @@ impl Cases {
         if truth.silent_image && there.iter().any(|id| id == NOT_STUCK_YET) {
             there.push("image-lacks-feature".to_owned());
         }
-        self.open.push(Open { vast_id, key, at: world.now(), occasion, truth: there, before: Box::new(before), asked: Vec::new() });
+        self.open.push(Open {
+            vast_id,
+            key,
+            at: world.now(),
+            occasion,
+            truth: there,
+            before: Box::new(before),
+            asked: Vec::new(),
+        });
     }
 
     /// Makes the looks that are proposed, best first, until none is or something is confirmed alone.
@@ -274,7 +282,8 @@ impl Cases {
             let mut closed = last;
             while open.asked.len() < scoring::LOOKS_MAX {
                 let Some(now) = fleet.diagnose(open.key, around) else { break };
-                let settled = now.hypotheses.first().is_some_and(|it| it.standing == Standing::Confirmed) && now.leading().len() == 1;
+                let settled =
+                    now.hypotheses.first().is_some_and(|it| it.standing == Standing::Confirmed) && now.leading().len() == 1;
                 let next = now.next_checks().into_iter().map(|proposal| proposal.check).find(|check| !open.asked.contains(check));
                 let Some(check) = next.filter(|_| !settled) else {
                     closed = true;
@@ -357,7 +366,7 @@ pub fn run(scenario: &Scenario, seed: u64) -> DrillRun {
                 .map(|diagnosis| Expected { verdict: diagnosis.verdict().to_owned(), causes: diagnosis.causes.clone() });
             let before = dollars_before.get(&truth.vast_id).copied().unwrap_or(0.0);
             let investigations = cases.closed.remove(&truth.vast_id).unwrap_or_default();
-            instance(truth, &rows, &records, expected, before, begin, end, investigations)
+            instance(truth, &rows, &records, expected, before, (begin, end), investigations)
         })
         .collect();
     let totals = sum(&instances);
@@ -384,8 +393,7 @@ fn instance(
     records: &BTreeMap<String, Record>,
     expected: Option<Expected>,
     dollars_before: f64,
-    begin: Timestamp,
-    end: Timestamp,
+    (begin, end): (Timestamp, Timestamp),
     investigations: Vec<Investigation>,
 ) -> DrillInstance {
     // A rental has one id before it registers and another after; what was said under either is said of it.

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dwell_clients::{FetchError, ManagerClient};
-use dwell_fleet::{Fleet, Instance, Key, Presence, Timestamp};
 use dwell_diagnosis::Check;
+use dwell_fleet::{Fleet, Instance, Key, Presence, Timestamp};
 use dwell_history::{Answer, Closing, FleetId, History, LogOwner, LogQuery, Note, NoteKind};
 use dwell_simulator::Served;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::ApiError;
-use crate::dto::*;
 use crate::ask::ask;
+use crate::dto::*;
 use crate::hub::Hub;
 use crate::incident::{self, Kept};
 use crate::report;
@@ -406,8 +406,9 @@ impl Driver {
             return self.diagnosis(&request.id);
         }
         let (Clock::Simulated(served), Some(vast_id)) = (&self.clock, vast_id) else {
-            return Err(ApiError::new("cannot-look", "this look cannot be made from here yet")
-                .hint("make it by hand: the page says how"));
+            return Err(
+                ApiError::new("cannot-look", "this look cannot be made from here yet").hint("make it by hand: the page says how")
+            );
         };
         let now = self.clock.now();
         let answered = served.with_world(|world| ask(world, vast_id.0, check));

@@ -56,7 +56,11 @@ pub(crate) fn sentence(verdict: &str, diagnosis: &Diagnosis) -> String {
     let ask = next.map_or(String::new(), |proposal| format!(" Next: {}.", lower(proposal.check.title())));
     if let Some(pair) = &diagnosis.pair {
         let [one, other] = pair.causes;
-        return format!("{verdict}. Two things at once explain it best: {}, and {}.{ask}", lower(title_of(one)), lower(title_of(other)));
+        return format!(
+            "{verdict}. Two things at once explain it best: {}, and {}.{ask}",
+            lower(title_of(one)),
+            lower(title_of(other))
+        );
     }
     if first.standing == Standing::Confirmed && leading.len() == 1 {
         return format!("{verdict}. Confirmed: {}.", lower(title_of(first.id)));
@@ -71,11 +75,8 @@ pub(crate) fn sentence(verdict: &str, diagnosis: &Diagnosis) -> String {
         return format!("{verdict}. Nothing in the catalogue fits what was seen well.{ask}");
     }
     // Whatever was not told apart from the best, then what is possible besides.
-    let candidates: Vec<&Hypothesis> = diagnosis
-        .hypotheses
-        .iter()
-        .filter(|it| it.id != NOT_IN_CATALOGUE && it.probability >= POSSIBLE_LEAST)
-        .collect();
+    let candidates: Vec<&Hypothesis> =
+        diagnosis.hypotheses.iter().filter(|it| it.id != NOT_IN_CATALOGUE && it.probability >= POSSIBLE_LEAST).collect();
     let named: Vec<String> = candidates.iter().take(3).map(|it| lower(title_of(it.id))).collect();
     let more = if candidates.len() > named.len() { ", or others" } else { "" };
     format!("{verdict}. Several causes are possible: {}{more}.{ask}", named.join("; "))
@@ -175,7 +176,8 @@ fn cohort_view(comparison: &Comparison) -> CohortView {
     let sentence = match best {
         _ if comparison.stuck == 0 => "It is not stuck: there is nothing to compare.".to_owned(),
         _ if comparison.well == 0 => {
-            "No contrast group: nobody has passed this state lately. That all are stuck says nothing of what they share.".to_owned()
+            "No contrast group: nobody has passed this state lately. That all are stuck says nothing of what they share."
+                .to_owned()
         }
         Some(it) => {
             let confounded = if it.confounded_with.is_empty() {
@@ -195,10 +197,9 @@ fn cohort_view(comparison: &Comparison) -> CohortView {
                 comparison.tried
             )
         }
-        None if comparison.shared.iter().all(|it| it.strength == Strength::NoContrast) => format!(
-            "What they share, the {} that are well share too: no contrast, and so no finding.",
-            comparison.well
-        ),
+        None if comparison.shared.iter().all(|it| it.strength == Strength::NoContrast) => {
+            format!("What they share, the {} that are well share too: no contrast, and so no finding.", comparison.well)
+        }
         None => {
             let least = comparison.shared.iter().map(|it| it.p_least).fold(1.0, f64::min);
             format!(
@@ -241,13 +242,15 @@ pub(crate) fn incidents(watch: &Watch, now: Timestamp, closed: impl Fn(&Instance
     type Group<'a> = Vec<(&'a Instance, Diagnosis)>;
     let mut groups: BTreeMap<(usize, &'static str, String, Vec<&'static str>), Group<'_>> = BTreeMap::new();
     let mut closed_count = 0;
-    for instance in fleet.instances() {
-        let Some(flag) = instance.flag.as_ref().filter(|flag| flag.kind.needs_a_person()) else { continue };
-        if closed(instance) {
-            closed_count += 1;
-            continue;
-        }
-        let diagnosis = watch.casebook().diagnose(instance, &around);
+    let mut flagged: Vec<&Instance> =
+        fleet.instances().filter(|it| it.flag.as_ref().is_some_and(|flag| flag.kind.needs_a_person())).collect();
+    flagged.retain(|instance| {
+        let is_closed = closed(instance);
+        closed_count += usize::from(is_closed);
+        !is_closed
+    });
+    for (instance, diagnosis) in watch.casebook().diagnose_all(flagged, &around) {
+        let Some(flag) = &instance.flag else { continue };
         // What is not even likely yet does not set instances apart that look alike.
         let first = diagnosis.hypotheses.first().filter(|it| it.standing <= Standing::Likely);
         let leading: Vec<&'static str> = first.map(|it| it.id).into_iter().collect();
@@ -321,15 +324,16 @@ pub(crate) fn page(watch: &Watch, instance: &Instance, now: Timestamp, kept: Kep
             && other.flag.as_ref().map(|flag| flag.kind) == instance.flag.as_ref().map(|flag| flag.kind)
             && other.presence == Presence::Listed
     };
-    let stuck: Vec<&Instance> =
-        if instance.flag.is_some() { fleet.instances().filter(alike).collect() } else { Vec::new() };
+    let stuck: Vec<&Instance> = if instance.flag.is_some() { fleet.instances().filter(alike).collect() } else { Vec::new() };
     let proposals = diagnosis.next_checks();
     let mut groups: Vec<CauseGroup> = Vec::new();
     let mut unlikely = Vec::new();
     let groups_count = diagnosis.hypotheses.iter().map(|it| it.group).max().map_or(0, |most| most + 1);
     for group in 0..groups_count {
-        let (shown, rest): (Vec<&Hypothesis>, Vec<&Hypothesis>) =
-            diagnosis.group_of(group).into_iter().partition(|it| it.standing <= Standing::Possible || (group == 0 && it.probability >= 0.01));
+        let (shown, rest): (Vec<&Hypothesis>, Vec<&Hypothesis>) = diagnosis
+            .group_of(group)
+            .into_iter()
+            .partition(|it| it.standing <= Standing::Possible || (group == 0 && it.probability >= 0.01));
         unlikely.extend(rest.into_iter().map(|it| rank(&diagnosis, it)));
         if shown.is_empty() {
             continue;
@@ -337,7 +341,9 @@ pub(crate) fn page(watch: &Watch, instance: &Instance, now: Timestamp, kept: Kep
         let ids: Vec<&str> = shown.iter().map(|it| it.id).collect();
         let told_apart_by = proposals
             .iter()
-            .filter(|proposal| ids.len() > 1 && proposal.separates.iter().filter(|part| part.iter().any(|id| ids.contains(id))).count() > 1)
+            .filter(|proposal| {
+                ids.len() > 1 && proposal.separates.iter().filter(|part| part.iter().any(|id| ids.contains(id))).count() > 1
+            })
             .map(|proposal| proposal.check.title().to_owned())
             .collect();
         groups.push(CauseGroup { causes: shown.into_iter().map(|it| rank(&diagnosis, it)).collect(), told_apart_by });
@@ -408,7 +414,12 @@ pub(crate) fn page(watch: &Watch, instance: &Instance, now: Timestamp, kept: Kep
                 title: it.check.title().to_owned(),
                 seconds: it.check.seconds(),
                 uncertainty: it.uncertainty,
-                separates: it.separates.iter().take(6).map(|ids| ids.iter().take(6).map(|id| title_of(id).to_owned()).collect()).collect(),
+                separates: it
+                    .separates
+                    .iter()
+                    .take(6)
+                    .map(|ids| ids.iter().take(6).map(|id| title_of(id).to_owned()).collect())
+                    .collect(),
                 by_hand: by_hand(it.check, instance),
             })
             .collect(),
@@ -421,7 +432,14 @@ pub(crate) fn page(watch: &Watch, instance: &Instance, now: Timestamp, kept: Kep
             .into_iter()
             .filter_map(|it| {
                 let closing = it.note.closing?;
-                Some(SeenBeforeView { id: it.id, at: it.note.at, cause: closing.cause, text: it.note.text, gpu: closing.gpu, machine: closing.machine })
+                Some(SeenBeforeView {
+                    id: it.id,
+                    at: it.note.at,
+                    cause: closing.cause,
+                    text: it.note.text,
+                    gpu: closing.gpu,
+                    machine: closing.machine,
+                })
             })
             .collect(),
         closed,
@@ -440,7 +458,10 @@ fn act(diagnosis: &Diagnosis) -> Option<String> {
     Some(match first.standing {
         Standing::Confirmed | Standing::Likely if first.id != NOT_IN_CATALOGUE => remedy?.to_owned(),
         _ if share >= 0.6 && best != Act::Wait => {
-            format!("Whichever of them it is, the remedy is likely the same: {}. Look first; nothing here is confirmed.", best.as_str())
+            format!(
+                "Whichever of them it is, the remedy is likely the same: {}. Look first; nothing here is confirmed.",
+                best.as_str()
+            )
         }
         _ => "Do not act on this yet: look first. Destroying it destroys what would tell.".to_owned(),
     })

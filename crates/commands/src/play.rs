@@ -418,6 +418,7 @@ mod tests {
 
     fn truth(causes: &[&str]) -> Truth {
         Truth {
+            silent_image: false,
             vast_id: 1,
             uuid: None,
             rented: true,

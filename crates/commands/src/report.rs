@@ -67,7 +67,12 @@ fn stamp(at: Timestamp) -> String {
 }
 
 /// The report.
-pub(crate) fn report(pages: &[(DiagnosisPage, InstancePage)], watching: &Watching, now: Timestamp, request: &ReportRequest) -> Report {
+pub(crate) fn report(
+    pages: &[(DiagnosisPage, InstancePage)],
+    watching: &Watching,
+    now: Timestamp,
+    request: &ReportRequest,
+) -> Report {
     let markdown = markdown(pages, watching, now, request.with_addresses);
     let day: String = now.to_string().chars().take(16).collect::<String>().replace([':', 'T'], "-");
     if request.format == "html" {
@@ -86,7 +91,8 @@ fn markdown(pages: &[(DiagnosisPage, InstancePage)], watching: &Watching, now: T
     };
     line(format!("# Incident report, {}", stamp(now)));
     line(String::new());
-    let mode = if watching.mode == "live" { String::new() } else { format!(" ({}: nothing of this is real)", clean(&watching.mode)) };
+    let mode =
+        if watching.mode == "live" { String::new() } else { format!(" ({}: nothing of this is real)", clean(&watching.mode)) };
     line(format!("Fleet: {}{mode}. Times are on the manager's clock, in UTC.", clean(&watching.name)));
     if !with_addresses {
         line("Addresses and secrets are left out.".to_owned());
@@ -100,7 +106,12 @@ fn markdown(pages: &[(DiagnosisPage, InstancePage)], watching: &Watching, now: T
         line(String::new());
         let card = row.gpu_name.as_deref().unwrap_or("card not told");
         let dwell = row.dwell_s.map_or_else(|| "not told".to_owned(), duration);
-        line(format!("- State {} for {dwell}; {}; image {}", clean(&row.state), clean(card), raw(row.image.as_deref().unwrap_or("not told"))));
+        line(format!(
+            "- State {} for {dwell}; {}; image {}",
+            clean(&row.state),
+            clean(card),
+            raw(row.image.as_deref().unwrap_or("not told"))
+        ));
         if let Some(flag) = &row.flag {
             line(format!("- Flagged {}: {}", clean(&flag.kind), clean(&flag.reason)));
             line(format!("- How sure that can be: {}", clean(&flag.certainty)));
@@ -114,7 +125,9 @@ fn markdown(pages: &[(DiagnosisPage, InstancePage)], watching: &Watching, now: T
                 continue;
             }
             line(String::new());
-            line(if lane.as_str() == "stop" { "### Costs money or evidence now" } else { "### Does not fit together" }.to_owned());
+            line(
+                if lane.as_str() == "stop" { "### Costs money or evidence now" } else { "### Does not fit together" }.to_owned(),
+            );
             line(String::new());
             for finding in findings {
                 let price = finding.dollars_per_h.map_or_else(String::new, |dollars| format!(" (${dollars:.2}/h)"));
@@ -168,7 +181,8 @@ fn markdown(pages: &[(DiagnosisPage, InstancePage)], watching: &Watching, now: T
         line(String::new());
         line("| When | Channel | What | Reference |".to_owned());
         line("| --- | --- | --- | --- |".to_owned());
-        let mut observations: Vec<&ObservationView> = page.observations.iter().filter(|it| it.holds || !it.fact.starts_with("said:")).collect();
+        let mut observations: Vec<&ObservationView> =
+            page.observations.iter().filter(|it| it.holds || !it.fact.starts_with("said:")).collect();
         observations.sort_by_key(|it| (!it.odd, it.at));
         for it in observations.iter().take(OBSERVATIONS_MAX) {
             // A bar ends a cell, in code as well.
@@ -197,8 +211,11 @@ fn markdown(pages: &[(DiagnosisPage, InstancePage)], watching: &Watching, now: T
         line(String::new());
         line("### Its life, and what was done".to_owned());
         line(String::new());
-        let mut events: Vec<(Timestamp, String)> = instance.life.iter().map(|it| (it.at, format!("entered {}", clean(&it.state)))).collect();
-        events.extend(instance.flags.iter().map(|it| (it.raised_at, format!("flagged {}: {}", clean(&it.kind), clean(&it.reason)))));
+        let mut events: Vec<(Timestamp, String)> =
+            instance.life.iter().map(|it| (it.at, format!("entered {}", clean(&it.state)))).collect();
+        events.extend(
+            instance.flags.iter().map(|it| (it.raised_at, format!("flagged {}: {}", clean(&it.kind), clean(&it.reason)))),
+        );
         events.extend(page.notes.iter().map(|it| {
             let cause = it.cause.as_deref().map_or_else(String::new, |cause| format!(" as {}", clean(cause)));
             (it.at, format!("{}{cause}: {}", clean(&it.kind), clean(&it.text)))
@@ -257,7 +274,8 @@ mod tests {
     #[test]
     fn hostile_text_stays_text() {
         let hostile = "`` ` <script>alert(1)</script> | ] \u{1b}[31m";
-        let html = page(&format!("{}\n\n| a |\n| - |\n| {} |\n\n{}\n", code(hostile), code(&hostile.replace('|', " ")), plain(hostile)));
+        let html =
+            page(&format!("{}\n\n| a |\n| - |\n| {} |\n\n{}\n", code(hostile), code(&hostile.replace('|', " ")), plain(hostile)));
         assert!(!html.contains("<script>"), "{html}");
         assert!(!html.contains('\u{1b}'), "{html}");
     }

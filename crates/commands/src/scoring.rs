@@ -146,8 +146,7 @@ pub(crate) fn investigation(
     }
     let is_true = |id: &str| truth.iter().any(|known| known == id);
     let place = after.hypotheses.iter().take(CAUSES_SHOWN).position(|it| is_true(it.id)).map(|place| place + 1);
-    let confirmed: Vec<&str> =
-        after.hypotheses.iter().filter(|it| it.standing == Standing::Confirmed).map(|it| it.id).collect();
+    let confirmed: Vec<&str> = after.hypotheses.iter().filter(|it| it.standing == Standing::Confirmed).map(|it| it.id).collect();
     // With several true causes, the most probable of them counts.
     let true_share: f64 = after.hypotheses.iter().filter(|it| is_true(it.id)).map(|it| it.probability).fold(0.0, f64::max);
     let others: f64 = after.hypotheses.iter().filter(|it| !is_true(it.id)).map(|it| it.probability * it.probability).sum();
@@ -184,7 +183,9 @@ impl DiagnosisTotals {
         let bin = self.calibration.entry(tenth).or_default();
         bin.0 += 1;
         bin.1 += usize::from(it.place == Some(1));
-        if it.truth.iter().all(|id| id == NOT_STUCK_YET || id == "image-lacks-feature") && it.truth.iter().any(|id| id == NOT_STUCK_YET) {
+        if it.truth.iter().all(|id| id == NOT_STUCK_YET || id == "image-lacks-feature")
+            && it.truth.iter().any(|id| id == NOT_STUCK_YET)
+        {
             self.sound += 1;
             self.sound_right += usize::from(it.in_group);
         } else {

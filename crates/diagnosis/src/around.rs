@@ -77,9 +77,14 @@ pub struct Outside {
 }
 
 /// The median of others.
-fn median_of_others(values: Option<&Vec<(f64, Key)>>, own: Key) -> Option<f64> {
-    let values: Vec<f64> = values?.iter().filter(|(_, key)| *key != own).map(|(value, _)| *value).collect();
-    values.get(values.len() / 2).copied()
+fn median_of_others(values: Option<&Vec<(f64, Key)>>, own: Option<(f64, Key)>) -> Option<f64> {
+    let values = values?;
+    let mine = own.and_then(|own| values.binary_search_by(|(value, key)| value.total_cmp(&own.0).then(key.cmp(&own.1))).ok());
+    // Without its own figure the ones after it move up by one.
+    let others = values.len() - usize::from(mine.is_some());
+    let middle = others / 2;
+    let place = middle + usize::from(mine.is_some_and(|mine| mine <= middle));
+    values.get(place).filter(|_| others > 0).map(|(value, _)| *value)
 }
 
 impl Around {
@@ -133,7 +138,7 @@ impl Around {
             .filter(|_| told >= 2)
             .map(|since| seconds_between(since, outside.now) > 15.0 * 60.0);
         for values in around.rates.values_mut().chain(around.proofs.values_mut()) {
-            values.sort_by(|one, other| one.0.total_cmp(&other.0));
+            values.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         }
         all_rates.sort_by(f64::total_cmp);
         around.usual_rate_of_all = all_rates.get(all_rates.len() / 2).copied();
@@ -142,9 +147,9 @@ impl Around {
         around
     }
 
-    /// Rate that is usual for others with this card, proofs per hour.
-    pub fn usual_rate(&self, kind: &str, own: Key) -> Option<f64> {
-        median_of_others(self.rates.get(kind), own)
+    /// Rate that is usual for others with this card, proofs per hour. `own` is what is left out.
+    pub fn usual_rate(&self, kind: &str, own: (Option<f64>, Key)) -> Option<f64> {
+        median_of_others(self.rates.get(kind), own.0.map(|rate| (rate, own.1)))
     }
 
     /// Best rate of others with this card, proofs per hour.
@@ -153,8 +158,8 @@ impl Around {
     }
 
     /// Seconds of a proof that are usual for others with this card.
-    pub fn usual_proof_s(&self, kind: &str, own: Key) -> Option<f64> {
-        median_of_others(self.proofs.get(kind), own)
+    pub fn usual_proof_s(&self, kind: &str, own: (f64, Key)) -> Option<f64> {
+        median_of_others(self.proofs.get(kind), Some(own))
     }
 }
 

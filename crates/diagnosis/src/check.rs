@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::catalogue::{Act, NOT_IN_CATALOGUE, Phase, cause_of};
 use crate::channel::{Channel, Health};
-use crate::engine::Diagnosis;
+use crate::engine::{Diagnosis, shown_by};
 use crate::fact::{self, Fact, Witness};
 
 /// Causes that are weighed.
@@ -143,7 +143,9 @@ impl Diagnosis {
         }
         let moves = self.seen.observations.iter().any(|it| it.fact == fact::WORK_GOES_ON);
         match check {
-            Check::InstanceLog | Check::ManagerLog | Check::VastRecord | Check::ContainerLog | Check::Ssh => health == Health::NotAsked,
+            Check::InstanceLog | Check::ManagerLog | Check::VastRecord | Check::ContainerLog | Check::Ssh => {
+                health == Health::NotAsked
+            }
             Check::Prover => health == Health::NotAsked && on_card,
             Check::SshAgain => health == Health::Working && !moves && self.seen.phase == Some(Phase::Registered),
             Check::ProverAgain => health == Health::Working && !moves && on_card,
@@ -152,18 +154,16 @@ impl Diagnosis {
 
     /// What to look at next, most worth first.
     pub fn next_checks(&self) -> Vec<Proposal> {
-        let mut proposals: Vec<Proposal> = Check::ALL
-            .into_iter()
-            .filter(|check| self.can_be_made(*check))
-            .filter_map(|check| self.proposal(check))
-            .collect();
+        let mut proposals: Vec<Proposal> =
+            Check::ALL.into_iter().filter(|check| self.can_be_made(*check)).filter_map(|check| self.proposal(check)).collect();
         proposals.sort_by(|one, other| other.worth.total_cmp(&one.worth).then(one.check.cmp(&other.check)));
         proposals
     }
 
     fn proposal(&self, check: Check) -> Option<Proposal> {
         let channel = check.channel();
-        let seen_there = |fact: Fact| self.seen.observations.iter().any(|it| it.fact == fact);
+        let known: std::collections::HashSet<Fact> = self.seen.observations.iter().map(|it| it.fact).collect();
+        let seen_there = |fact: Fact| known.contains(&fact);
         let facts: Vec<Fact> = Fact::every()
             .filter(|fact| fact.kind().by.contains(&channel) && !seen_there(*fact))
             .filter(|fact| !check.again() || *fact == fact::WORK_GOES_ON || fact.kind().two_looks)
@@ -200,7 +200,12 @@ impl Diagnosis {
         }
         let mut separates: Vec<(f64, Vec<&'static str>)> = parts
             .into_values()
-            .map(|part| (part.iter().map(|(_, p, _)| p).sum(), part.into_iter().filter(|(_, p, _)| *p > 0.01).map(|(id, ..)| id).collect()))
+            .map(|part| {
+                (
+                    part.iter().map(|(_, p, _)| p).sum(),
+                    part.into_iter().filter(|(_, p, _)| *p > 0.01).map(|(id, ..)| id).collect(),
+                )
+            })
             .collect();
         separates.retain(|(_, ids): &(f64, Vec<_>)| !ids.is_empty());
         separates.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
@@ -216,14 +221,15 @@ impl Diagnosis {
 
 /// The facts that a look would most likely show if this were the cause. Where there is no way in, only that shows.
 fn expected(id: &str, facts: &[Fact], check: Check) -> Vec<u16> {
-    let Some(cause) = cause_of(id) else { return Vec::new() };
+    let Some(often) = shown_by(id) else { return Vec::new() };
+    let often = |fact: Fact| often.get(fact.index()).copied().unwrap_or_default();
     let by_way = matches!(check, Check::Ssh | Check::Prover | Check::SshAgain | Check::ProverAgain);
     let shut = by_way
-        && [fact::NO_ADDRESS, fact::SSH_TIMES_OUT, fact::SSH_REFUSED, fact::KEY_REFUSED].into_iter().any(|way| cause.likelihood(way) > 0.5);
+        && [fact::NO_ADDRESS, fact::SSH_TIMES_OUT, fact::SSH_REFUSED, fact::KEY_REFUSED].into_iter().any(|way| often(way) > 0.5);
     facts
         .iter()
         .filter(|fact| !shut || fact.kind().witness == Witness::Way)
-        .filter(|fact| cause.likelihood(**fact) > 0.5)
+        .filter(|fact| often(**fact) > 0.5)
         .map(|fact| fact.index() as u16)
         .collect()
 }

@@ -186,7 +186,10 @@ pub fn compare(members: &[Member]) -> Comparison {
         });
     }
     shared.sort_by(|one, other| {
-        one.p.total_cmp(&other.p).then(other.effect.total_cmp(&one.effect)).then_with(|| (one.attribute, &one.value).cmp(&(other.attribute, &other.value)))
+        one.p
+            .total_cmp(&other.p)
+            .then(other.effect.total_cmp(&one.effect))
+            .then_with(|| (one.attribute, &one.value).cmp(&(other.attribute, &other.value)))
     });
     let mut differ_in: BTreeMap<&'static str, usize> = BTreeMap::new();
     for ((attribute, _), (with, _)) in &counts {

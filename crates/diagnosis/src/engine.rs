@@ -4,6 +4,7 @@
 //! follow by normalising, with a share kept for what is not in the catalogue. A fact that was not observed adds nothing: its
 //! ratio is exactly 1.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use dwell_fleet::Timestamp;
@@ -41,6 +42,8 @@ const PROVED: f64 = 4.0;
 const POSSIBLE_FROM: f64 = 0.04;
 /// Two causes at once are weighed as their product and this.
 const WEIGHT_OF_TWO: f64 = 0.05;
+/// Causes that are tried in pairs.
+const PAIRED: usize = 14;
 /// Two at once have to explain this much more, nats.
 const TWO_GAIN: f64 = 3.0;
 
@@ -140,6 +143,8 @@ struct Model {
     facts: usize,
     witness: Vec<usize>,
     caps: Vec<f64>,
+    /// P(fact | cause).
+    often: Vec<f32>,
     if_true: Vec<f32>,
     if_false: Vec<f32>,
     unknown_if_true: Vec<f32>,
@@ -151,12 +156,16 @@ fn model() -> &'static Model {
         let ranked: Vec<&'static Cause> = causes().iter().filter(|cause| cause.ranked).collect();
         let kinds: Vec<_> = Fact::every().map(Fact::kind).collect();
         let facts = kinds.len();
+        let mut often_shown: Vec<f32> = ranked.iter().flat_map(|_| kinds.iter().map(|kind| kind.usual)).collect();
         let mut if_true = vec![0.0; ranked.len() * facts];
         let mut if_false = vec![0.0; ranked.len() * facts];
         for (row, cause) in ranked.iter().enumerate() {
             for (fact, often) in cause.all_shown() {
                 let usual = fact.kind().usual;
                 let place = row * facts + fact.index();
+                if let Some(shown) = often_shown.get_mut(place) {
+                    *shown = often;
+                }
                 if let (Some(yes), Some(no)) = (if_true.get_mut(place), if_false.get_mut(place)) {
                     *yes = (often / usual).ln();
                     *no = ((1.0 - often) / (1.0 - usual)).ln();
@@ -169,6 +178,7 @@ fn model() -> &'static Model {
             caps: Witness::ALL.into_iter().map(cap).collect(),
             unknown_if_true: kinds.iter().map(|kind| ((ODD_BY_UNKNOWN as f32) / kind.usual).ln().max(0.0)).collect(),
             ranked,
+            often: often_shown,
             if_true,
             if_false,
         }
@@ -210,6 +220,13 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
         return Diagnosis { seen, hypotheses: Vec::new(), pair: None, channels_heard: heard, ceiling, unknown_leads: false, at };
     };
     let observed: Vec<(usize, bool)> = seen.observations.iter().map(|it| (it.fact.index(), it.holds)).collect();
+    let mut holding = vec![false; model.facts];
+    for (fact, _) in observed.iter().filter(|(_, holds)| *holds) {
+        if let Some(place) = holding.get_mut(*fact) {
+            *place = true;
+        }
+    }
+    let holds = |fact: Fact| holding.get(fact.index()) == Some(&true);
     let mut scores: Vec<(f64, f64)> = Vec::with_capacity(model.ranked.len());
     for (row, cause) in model.ranked.iter().enumerate() {
         let (yes, no) = (row_of(&model.if_true, row, model.facts), row_of(&model.if_false, row, model.facts));
@@ -222,11 +239,11 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
             }
         }
         let fits = cause.fits(phase) || seen.stay.is_some_and(|stay| cause.fits(stay));
-        let proved = fits && cause.confirmed_by.iter().any(|set| set.iter().all(|fact| observed.contains(&(fact.index(), true))));
+        let proved = fits && cause.confirmed_by.iter().any(|set| set.iter().all(|fact| holds(*fact)));
         let evidence = clipped(&sums, &model.caps) + if proved { PROVED } else { 0.0 };
         let unseen = cause.effect == Effect::Harmless
             && cause.id != NOT_STUCK_YET
-            && !cause.shows.iter().any(|(fact, often)| *often >= OWN_TIMES * fact.kind().usual && observed.contains(&(fact.index(), true)));
+            && !cause.shows.iter().any(|(fact, often)| *often >= OWN_TIMES * fact.kind().usual && holds(*fact));
         let weight = prior(cause, phase, seen.stay) * if unseen { UNSEEN_AND_HARMLESS } else { 1.0 };
         scores.push((evidence, weight.ln() + evidence));
     }
@@ -275,9 +292,9 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
     };
     hypotheses.sort_by(|one, other| place(other).total_cmp(&place(one)).then(one.id.cmp(other.id)));
     group(&mut hypotheses);
-    let pair = pair(&seen, phase, &hypotheses);
+    let pair = pair(&seen, phase, &hypotheses, &holding);
     let mut diagnosis = Diagnosis { seen, hypotheses, pair, channels_heard: heard, ceiling, unknown_leads, at };
-    diagnosis.stand();
+    diagnosis.stand(&holding);
     diagnosis
 }
 
@@ -321,28 +338,26 @@ fn group(hypotheses: &mut [Hypothesis]) {
 }
 
 impl Diagnosis {
-    fn holds(&self, fact: Fact) -> bool {
-        self.seen.observations.iter().any(|it| it.fact == fact && it.holds)
-    }
-
     /// The words: confirmed only where something was seen that only this cause explains.
-    fn stand(&mut self) {
-        let best = self.hypotheses.iter().map(|it| it.probability).fold(0.0, f64::max);
+    fn stand(&mut self, holding: &[bool]) {
         let standings: Vec<Standing> = self
             .hypotheses
             .iter()
             .map(|hypothesis| {
                 let cause = crate::catalogue::cause_of(hypothesis.id);
-                let fits = cause.is_some_and(|cause| [self.seen.phase, self.seen.stay].into_iter().flatten().any(|phase| cause.fits(phase)));
-                let proved = cause.is_some_and(|cause| cause.confirmed_by.iter().any(|set| set.iter().all(|fact| self.holds(*fact))));
+                let fits = cause
+                    .is_some_and(|cause| [self.seen.phase, self.seen.stay].into_iter().flatten().any(|phase| cause.fits(phase)));
+                let holds = |fact: Fact| holding.get(fact.index()) == Some(&true);
+                let proved = cause.is_some_and(|cause| cause.confirmed_by.iter().any(|set| set.iter().all(|fact| holds(*fact))));
                 let probability = hypothesis.probability;
-                if proved && fits && probability >= 0.2 && probability * 3.0 >= best {
+                // By proof alone: what is not seen can never confirm, and so looking less never does.
+                if proved && fits {
                     return Standing::Confirmed;
                 }
                 match probability {
                     p if p >= 0.5 && hypothesis.id != NOT_IN_CATALOGUE => Standing::Likely,
                     p if p >= POSSIBLE_FROM => Standing::Possible,
-                    p if p < 0.004 && cause.is_some_and(|cause| self.contradicted(cause)) => Standing::Excluded,
+                    p if p < 0.004 && self.contradicted(hypothesis.id) => Standing::Excluded,
                     _ => Standing::Unlikely,
                 }
             })
@@ -353,10 +368,12 @@ impl Diagnosis {
     }
 
     /// Something was seen that it never shows, or not seen that it always shows.
-    fn contradicted(&self, cause: &Cause) -> bool {
-        self.seen.observations.iter().any(|it| {
-            let often = cause.likelihood(it.fact);
-            if it.holds { often < 0.006 } else { often > 0.94 }
+    fn contradicted(&self, id: &str) -> bool {
+        let Some(often) = shown_by(id) else { return false };
+        self.seen.observations.iter().any(|it| match often.get(it.fact.index()) {
+            Some(often) if it.holds => *often < 0.006,
+            Some(often) => *often > 0.94,
+            None => false,
         })
     }
 
@@ -374,21 +391,24 @@ impl Diagnosis {
     pub fn contributions(&self, id: &str) -> Vec<Contribution> {
         let model = model();
         let row = model.ranked.iter().position(|cause| cause.id == id);
-        let mut found: Vec<Contribution> = self
-            .seen
-            .observations
-            .iter()
-            .enumerate()
-            .filter_map(|(place, it)| {
-                let value = match row {
-                    Some(row) => *row_of(if it.holds { &model.if_true } else { &model.if_false }, row, model.facts).get(it.fact.index())?,
-                    None if it.holds => *model.unknown_if_true.get(it.fact.index())?,
-                    None => 0.0,
-                };
-                (value.abs() > 0.005).then_some(Contribution { observation: place, log_odds: f64::from(value) })
-            })
-            .collect();
-        found.sort_by(|one, other| other.log_odds.abs().total_cmp(&one.log_odds.abs()).then(one.observation.cmp(&other.observation)));
+        let mut found: Vec<Contribution> =
+            self.seen
+                .observations
+                .iter()
+                .enumerate()
+                .filter_map(|(place, it)| {
+                    let value = match row {
+                        Some(row) => *row_of(if it.holds { &model.if_true } else { &model.if_false }, row, model.facts)
+                            .get(it.fact.index())?,
+                        None if it.holds => *model.unknown_if_true.get(it.fact.index())?,
+                        None => 0.0,
+                    };
+                    (value.abs() > 0.005).then_some(Contribution { observation: place, log_odds: f64::from(value) })
+                })
+                .collect();
+        found.sort_by(|one, other| {
+            other.log_odds.abs().total_cmp(&one.log_odds.abs()).then(one.observation.cmp(&other.observation))
+        });
         found
     }
 
@@ -412,52 +432,68 @@ impl Diagnosis {
 }
 
 /// Two causes at once: each shows what it shows; where one raises a fact that the other does not speak of, it is raised.
-fn pair(seen: &Seen, phase: Phase, hypotheses: &[Hypothesis]) -> Option<Pair> {
+fn pair(seen: &Seen, phase: Phase, hypotheses: &[Hypothesis], holding: &[bool]) -> Option<Pair> {
+    let holds = |fact: Fact| holding.get(fact.index()) == Some(&true);
     let abnormal = seen.observations.iter().filter(|it| it.holds && it.fact.kind().usual < 0.1).count();
     if abnormal < 2 {
         return None;
     }
-    let candidates: Vec<&'static Cause> = hypotheses
+    let model = model();
+    let weight = |cause: &Cause| prior(cause, phase, seen.stay);
+    let candidates: Vec<(usize, &'static Cause)> = hypotheses
         .iter()
         .filter(|it| it.id != NOT_STUCK_YET)
-        .filter_map(|it| crate::catalogue::cause_of(it.id))
-        .filter(|cause| cause.fits(phase) || seen.stay.is_some_and(|stay| cause.fits(stay)))
-        .filter(|cause| {
+        .filter_map(|it| Some((row_number(it.id)?, crate::catalogue::cause_of(it.id)?)))
+        .filter(|(_, cause)| cause.fits(phase) || seen.stay.is_some_and(|stay| cause.fits(stay)))
+        .filter(|(_, cause)| {
             // It explains something odd that was seen.
-            cause.shows.iter().any(|(fact, often)| {
-                *often > 4.0 * fact.kind().usual && *often >= 0.5 && seen.observations.iter().any(|it| it.fact == *fact && it.holds && fact.kind().usual < 0.1)
-            })
+            let odd = |fact: Fact, often: f32| often > 4.0 * fact.kind().usual && often >= 0.5 && fact.kind().usual < 0.1;
+            cause.shows.iter().any(|(fact, often)| odd(*fact, *often) && holds(*fact))
         })
-        .take(14)
+        .take(PAIRED)
         .collect();
-    let score = |causes: &[&Cause]| {
+    let score = |one: usize, other: usize| {
         let mut sums = [0.0; Witness::ALL.len()];
         for it in &seen.observations {
-            let kind = it.fact.kind();
-            let usual = f64::from(kind.usual);
-            let told: Vec<f64> = causes.iter().map(|cause| f64::from(cause.likelihood(it.fact))).collect();
-            let (least, most) = told.iter().fold((1.0_f64, 0.0_f64), |(least, most), often| (least.min(*often), most.max(*often)));
+            let fact = it.fact.index();
+            let often = |row: usize| model.often.get(row * model.facts + fact).copied().unwrap_or_default();
+            let (more, less) = if often(one) >= often(other) { (one, other) } else { (other, one) };
             // Work stops when one of the two stops it; everything else shows when one of the two shows it.
-            let often = if it.fact == fact::WORK_GOES_ON || (most - usual).abs() < 1e-9 { least } else { most };
-            let ratio = if it.holds { often / usual } else { (1.0 - often) / (1.0 - usual) };
-            if let Some(sum) = sums.get_mut(kind.witness as usize) {
-                *sum += ratio.ln();
+            let raised = often(more) > it.fact.kind().usual && it.fact != fact::WORK_GOES_ON;
+            let row = if raised { more } else { less };
+            let table = if it.holds { &model.if_true } else { &model.if_false };
+            if let (Some(value), Some(sum)) =
+                (table.get(row * model.facts + fact), model.witness.get(fact).and_then(|witness| sums.get_mut(*witness)))
+            {
+                *sum += f64::from(*value);
             }
         }
-        // Two causes may fill two caps in one witness.
-        let caps: Vec<f64> = Witness::ALL.into_iter().map(|witness| cap(witness) * causes.len() as f64).collect();
-        let weights: f64 = causes.iter().map(|cause| prior(cause, phase, seen.stay).ln()).sum();
-        clipped(&sums, &caps) + weights + if causes.len() > 1 { WEIGHT_OF_TWO.ln() } else { 0.0 }
+        // Two causes may fill two caps in one witness; one alone is measured by the same, or the caps would make the pair.
+        sums.iter().zip(&model.caps).map(|(sum, cap)| sum.clamp(-cap * 2.0, cap * 2.0)).sum::<f64>()
     };
-    let single = candidates.iter().map(|cause| score(&[cause])).fold(f64::MIN, f64::max);
+    let single = candidates.iter().map(|(row, cause)| score(*row, *row) + weight(cause).ln()).fold(f64::MIN, f64::max);
     let mut best: Option<Pair> = None;
-    for (place, one) in candidates.iter().enumerate() {
-        for other in candidates.iter().skip(place + 1) {
-            let gain = score(&[one, other]) - single;
+    for (place, (row, one)) in candidates.iter().enumerate() {
+        for (other_row, other) in candidates.iter().skip(place + 1) {
+            let both = score(*row, *other_row) + (weight(one) * weight(other) * WEIGHT_OF_TWO).ln();
+            let gain = both - single;
             if gain > TWO_GAIN && best.as_ref().is_none_or(|known| gain > known.gain) {
                 best = Some(Pair { causes: [one.id, other.id], gain });
             }
         }
     }
     best
+}
+
+/// The row of a ranked cause.
+fn row_number(id: &str) -> Option<usize> {
+    static ROWS: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
+    let rows = ROWS.get_or_init(|| model().ranked.iter().enumerate().map(|(row, cause)| (cause.id, row)).collect());
+    rows.get(id).copied()
+}
+
+/// How often a ranked cause shows each fact; `None` for what is not ranked.
+pub(crate) fn shown_by(id: &str) -> Option<&'static [f32]> {
+    let model = model();
+    Some(row_of(&model.often, row_number(id)?, model.facts))
 }

@@ -73,8 +73,8 @@ pub struct FactKind {
     pub usual: f32,
 }
 
-use Channel::{ContainerLog as C, InstanceLog as L, ManagerDashboard as D, ManagerLog as M, ProverStatus as Q, SshProbe as S};
 use Channel::VastRecord as V;
+use Channel::{ContainerLog as C, InstanceLog as L, ManagerDashboard as D, ManagerLog as M, ProverStatus as Q, SshProbe as S};
 
 macro_rules! facts {
     ($($name:ident $id:literal $witness:ident [$($by:ident)*] $usual:literal $($two:ident)? : $holds:literal / $fails:literal;)*) => {
@@ -276,6 +276,12 @@ impl Fact {
             place += 1;
         }
         panic!("no such signature")
+    }
+
+    /// The facts that signatures written there were, with their signatures.
+    pub(crate) fn of_signatures(written: Written) -> impl Iterator<Item = (Self, &'static crate::Signature)> {
+        let all = SIGNATURES.iter().enumerate().filter(move |(_, signature)| signature.written == written);
+        all.map(|(place, signature)| (Self((TABLE.len() + place) as u16), signature))
     }
 
     /// Its place, for tables.

@@ -57,9 +57,10 @@ pub fn findings(case: Case<'_>, diagnosis: &Diagnosis) -> Vec<Finding> {
     let seen = |fact: Fact| diagnosis.seen.observations.iter().find(|it| it.fact == fact && it.holds);
     let dollars = row.vast.dollars_per_h.or(instance.vast.dollars_per_h);
     let mut found = Vec::new();
-    let mut add = |id: &'static str, lane: Lane, dollars_per_h: Option<f64>, at: Option<Timestamp>, text: String, reference: &str| {
-        found.push(Finding { id, text, lane, dollars_per_h, at, reference: reference.to_owned() });
-    };
+    let mut add =
+        |id: &'static str, lane: Lane, dollars_per_h: Option<f64>, at: Option<Timestamp>, text: String, reference: &str| {
+            found.push(Finding { id, text, lane, dollars_per_h, at, reference: reference.to_owned() });
+        };
     let killed = instance.state == State::Killed;
     if let Some(it) = seen(fact::KILLED_STILL_LISTED).filter(|_| killed) {
         let price = dollars.map_or_else(|| "at a price not told".to_owned(), |dollars| format!("${dollars:.2} an hour"));
@@ -82,7 +83,8 @@ pub fn findings(case: Case<'_>, diagnosis: &Diagnosis) -> Vec<Finding> {
         }
     }
     if let Some(it) = seen(fact::KILLED_AND_BACK) {
-        let text = format!("The manager killed it and calls it {} since: a killed instance that reports comes back.", instance.state);
+        let text =
+            format!("The manager killed it and calls it {} since: a killed instance that reports comes back.", instance.state);
         add("killed-and-back", Lane::FindOut, None, row.killed_at, text, &it.reference);
     }
     if let Some(it) = seen(fact::NO_BENCHMARK) {
@@ -99,7 +101,10 @@ pub fn findings(case: Case<'_>, diagnosis: &Diagnosis) -> Vec<Finding> {
         add("stopped-but-called-alive", Lane::FindOut, None, Some(it.at), text, &it.reference);
     }
     let matched_before = instance.vast_id.is_some() && row.vast_id.is_none() && !killed;
-    if matched_before && case.around.vast_cache_age_s.is_some_and(|age_s| age_s < 180.0) && diagnosis.seen.phase != Some(Phase::Vanished) {
+    if matched_before
+        && case.around.vast_cache_age_s.is_some_and(|age_s| age_s < 180.0)
+        && diagnosis.seen.phase != Some(Phase::Vanished)
+    {
         let text = "Its row has lost its match in the manager's copy of vast.ai's list.".to_owned();
         add("lost-match", Lane::FindOut, None, instance.vast_told_at, text, "vast_id: 0");
     }
@@ -108,7 +113,8 @@ pub fn findings(case: Case<'_>, diagnosis: &Diagnosis) -> Vec<Finding> {
         add("done-but-unheard", Lane::FindOut, None, Some(it.at), text, &it.reference);
     }
     if let Some(it) = seen(fact::STARTED_OVER) {
-        let text = format!("Its container started again after it had reached {}: it has the whole way before it.", instance.state);
+        let text =
+            format!("Its container started again after it had reached {}: it has the whole way before it.", instance.state);
         add("started-over", Lane::FindOut, None, Some(it.at), text, &it.reference);
     }
     if let Some(it) = seen(fact::REGISTERED_UNHEARD) {
@@ -129,7 +135,7 @@ pub fn findings(case: Case<'_>, diagnosis: &Diagnosis) -> Vec<Finding> {
         let text = format!("It went from {} to {} and skipped what lies between.", before.state, after.state);
         add("states-jumped", Lane::FindOut, None, Some(after.at), text, &format!("{} at {}", after.state, after.at));
     }
-    found.sort_by(|one, other| one.lane.cmp(&other.lane));
+    found.sort_by_key(|it| it.lane);
     found
 }
 

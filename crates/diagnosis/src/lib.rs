@@ -21,9 +21,9 @@ pub use catalogue::{Act, Cause, Common, Effect, NOT_IN_CATALOGUE, NOT_STUCK_YET,
 pub use channel::{Channel, Health};
 pub use check::{Check, Proposal};
 pub use cohort::{Attributes, Comparison, Member, Shared, Strength, compare};
+pub use dwell_fleet::look;
 pub use engine::{Contribution, Diagnosis, Hypothesis, Pair, Standing, diagnose, rank};
 pub use fact::{Fact, FactKind, Witness};
-pub use dwell_fleet::look;
 pub use finding::{Finding, Lane, findings};
 pub use observe::{Case, ChannelState, Observation, Seen, observe};
 pub use signals::{ManagerSignals, Signals};

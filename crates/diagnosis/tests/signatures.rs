@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use dwell_diagnosis::{Channel, SIGNATURES, matches, said};
+use dwell_diagnosis::{SIGNATURES, Written, matches, said};
 use dwell_fleet::{LogLine, Timestamp};
 use proptest::prelude::*;
 
@@ -16,9 +16,9 @@ fn each_is_found_in_its_own_channel_and_in_no_other() {
         assert!(!signature.causes.is_empty() && signature.fragment.len() >= 6 || signature.id == "gsp", "{}", signature.id);
         assert!(!signature.meaning.ends_with('.'), "{}: a sentence part", signature.id);
         let line = format!("2026-03-13T17:00:01Z \u{1b}[31mERROR\u{1b}[0m {} and more", signature.fragment.to_uppercase());
-        let found = matches(signature.channel, &line);
+        let found = matches(signature.written, &line);
         assert!(found.iter().any(|found| found.id == signature.id), "{}", signature.id);
-        assert!(found.iter().all(|found| found.channel == signature.channel));
+        assert!(found.iter().all(|found| found.written == signature.written));
     }
 }
 
@@ -35,7 +35,7 @@ fn the_newest_line_is_the_reference() {
         line(3, "benchout", "warm-up failed: rpc error: out of memory; retrying"),
         line(4, "benchdaemon", "WARN cuzk: cudaHostAlloc failed: out of memory; using pageable memory"),
     ];
-    let said = said(Channel::InstanceLog, &lines);
+    let said = said(Written::InInstanceLog, &lines);
     let told: Vec<_> =
         said.iter().map(|said| (said.signature.id, said.count, said.at.as_second(), said.source.as_str())).collect();
     assert_eq!(told, [("out-of-memory", 3, 4, "benchdaemon"), ("pinned", 1, 4, "benchdaemon"), ("rpc-error", 1, 3, "benchout")]);
@@ -53,12 +53,12 @@ fn ordinary_lines_say_nothing() {
         "PoRep task 48012 completed",
         "cuzk: proof 12 done in 87.3s, self-check 10/10",
     ] {
-        assert!(matches(Channel::InstanceLog, text).is_empty(), "{text}");
+        assert!(matches(Written::InInstanceLog, text).is_empty(), "{text}");
     }
     for text in ["[monitor] cached 7 vast instances", "[param-done] uuid=6259fe5e", "[monitor] cached 250 vast instances"] {
-        assert!(matches(Channel::ManagerLog, text).is_empty(), "{text}");
+        assert!(matches(Written::InManagerLog, text).is_empty(), "{text}");
     }
-    assert!(matches(Channel::VastStatus, "success, running magik6k/curio-cuzk:latest").is_empty());
+    assert!(matches(Written::InVastStatus, "success, running magik6k/curio-cuzk:latest").is_empty());
 }
 
 proptest! {
@@ -69,7 +69,7 @@ proptest! {
     #[test]
     fn any_text_can_be_searched(text in ".{0,200}", more in ".{0,200}", times in 1..200_usize) {
         let long = text.repeat(times);
-        let before = matches(Channel::InstanceLog, &long).len();
-        prop_assert!(matches(Channel::InstanceLog, &(long + &more)).len() >= before);
+        let before = matches(Written::InInstanceLog, &long).len();
+        prop_assert!(matches(Written::InInstanceLog, &(long + &more)).len() >= before);
     }
 }

@@ -12,11 +12,11 @@ mod id;
 mod ledger;
 mod lifecycle;
 mod logs;
+pub mod look;
 mod progress;
 mod snapshot;
 mod survival;
 mod track;
-pub mod look;
 pub mod words;
 
 pub use cost::{Money, StateCounts, money, state_counts};

@@ -23,7 +23,8 @@ pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
 pub use notes::{Closing, NOTE_CHARACTERS_MAX, Note, NoteKind, SeenBefore};
 pub use record::Answer;
 
-static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| Migrations::new(vec![M::up(include_str!("schema.sql")), M::up(include_str!("notes.sql"))]));
+static MIGRATIONS: LazyLock<Migrations<'static>> =
+    LazyLock::new(|| Migrations::new(vec![M::up(include_str!("schema.sql")), M::up(include_str!("notes.sql"))]));
 
 /// Why history could not be read or written.
 #[derive(Debug, thiserror::Error)]

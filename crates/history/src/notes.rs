@@ -112,7 +112,13 @@ impl History {
     }
 
     /// Closings with one of these causes in this fleet, newest first, those of `except` left out.
-    pub fn seen_before(&self, fleet: FleetId, causes: &[&str], except: Key, limit: usize) -> Result<Vec<SeenBefore>, HistoryError> {
+    pub fn seen_before(
+        &self,
+        fleet: FleetId,
+        causes: &[&str],
+        except: Key,
+        limit: usize,
+    ) -> Result<Vec<SeenBefore>, HistoryError> {
         let own = self.row_of(fleet, except).unwrap_or(-1);
         let mut statement = self.connection.prepare_cached(
             "SELECT note.at_ms, note.kind, note.text, note.cause, note.verdict, note.state, note.gpu, note.image, note.machine,
@@ -122,12 +128,7 @@ impl History {
         )?;
         let found = statement.query_map(params![fleet.0, own], read)?.collect::<Result<Vec<_>, _>>()?;
         let wanted = |note: &Note| note.closing.as_ref().is_some_and(|it| causes.contains(&it.cause.as_str()));
-        Ok(found
-            .into_iter()
-            .filter(|(note, _)| wanted(note))
-            .take(limit)
-            .map(|(note, id)| SeenBefore { id, note })
-            .collect())
+        Ok(found.into_iter().filter(|(note, _)| wanted(note)).take(limit).map(|(note, id)| SeenBefore { id, note }).collect())
     }
 }
 

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use dwell_fleet::{Fleet, InstanceUuid, LogLine, ManagerRun, Row, Snapshot, State, Timestamp, VastFacts, VastId};
-use dwell_history::{Answer, FleetId, History, HistoryError, LogOwner, LogQuery};
+use dwell_history::{Answer, Closing, FleetId, History, HistoryError, LogOwner, LogQuery, NOTE_CHARACTERS_MAX, Note, NoteKind};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_796_092_800 + second).unwrap()
@@ -220,4 +220,42 @@ fn write_until_killed(path: &str) -> ! {
         history.append_lines(id, owner, &buffer, true, None).unwrap();
         println!("kept {second}");
     }
+}
+
+#[test]
+fn notes_and_closings_outlive_the_process_and_are_found_by_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.sqlite3");
+    let rows = || vec![row("aaaa", 1, State::ParamsDone), row("bbbb", 2, State::ParamsDone)];
+    let key = |fleet: &Fleet, uuid: &str| fleet.by_uuid(&InstanceUuid::new(uuid).unwrap()).unwrap().key;
+    {
+        let mut history = History::open(&path).unwrap();
+        let id = history.fleet("http://m", None).unwrap();
+        let mut fleet = Fleet::new(60.0);
+        watch(&mut history, id, &mut fleet, 100, rows());
+        let (one, other) = (key(&fleet, "aaaa"), key(&fleet, "bbbb"));
+        let text = "x".repeat(NOTE_CHARACTERS_MAX * 2);
+        assert!(history.add_note(id, one, &Note { at: at(100), kind: NoteKind::Note, text, closing: None }).unwrap());
+        let closing = Closing { cause: "disk-slow".into(), gpu: Some("RTX 4090".into()), machine: Some(7), ..Closing::default() };
+        let closed = Note { at: at(101), kind: NoteKind::Close, text: "read test".into(), closing: Some(closing) };
+        assert!(history.add_note(id, other, &closed).unwrap());
+        // Whom the history does not know, nothing is kept of.
+        let nobody = dwell_fleet::Key(999);
+        assert!(
+            !history.add_note(id, nobody, &Note { at: at(100), kind: NoteKind::Note, text: "?".into(), closing: None }).unwrap()
+        );
+    }
+    let mut history = History::open(&path).unwrap();
+    let id = history.fleet("http://m", None).unwrap();
+    let remembered = history.remembered(id, at(200)).unwrap();
+    let mut fleet = Fleet::new(60.0);
+    fleet.remember(remembered.instances, remembered.past_stays, remembered.highest_key);
+    let (one, other) = (key(&fleet, "aaaa"), key(&fleet, "bbbb"));
+    let notes = history.notes(id, one, 10).unwrap();
+    assert_eq!((notes.len(), notes[0].text.len()), (1, NOTE_CHARACTERS_MAX));
+    let before = history.seen_before(id, &["disk-slow"], one, 10).unwrap();
+    assert_eq!((before.len(), before[0].id.as_str()), (1, "bbbb"));
+    assert_eq!(before[0].note.closing.as_ref().unwrap().machine, Some(7));
+    assert!(history.seen_before(id, &["disk-slow"], other, 10).unwrap().is_empty(), "its own is not before");
+    assert!(history.seen_before(id, &["gsp-timeout"], one, 10).unwrap().is_empty());
 }

@@ -4,6 +4,7 @@
 
 mod drills;
 mod evening;
+mod incidents;
 mod misbehaving;
 mod table;
 mod watch;

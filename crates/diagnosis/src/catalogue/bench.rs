@@ -41,7 +41,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("failure catalogue 2.J"),
     cause("bench-rate-zero", "The rate was not found in the output", &[Killed], Common::Occasional, Effect::Ends)
         .shows(&[(KILLED_RATE_ZERO, A), (Fact::said("rpc-error"), 0.02), (Fact::said("input-missing"), 0.01), (Fact::said("summary"), O), (KILLED_RATE_LOW, N)])
-        .proof(&[])
         .what("All proofs were made; the script did not find their rate and reported zero.")
         .remedy(Act::MendImage, "Mend how the script reads the summary.")
         .source("failure catalogue 2.J"),
@@ -58,7 +57,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("failure catalogue 2.J"),
     cause("min-rate-misset", "The minimum rate is more than the card can do", &[Killed], Common::Occasional, Effect::Ends)
         .shows(&[(KILLED_RATE_LOW, A), (MIN_RATE_HIGH, A), (KILLED_RATE_ZERO, N), (KILLED_RATE_SIXTIETH, N), (PROOFS_SLOW, 0.03)])
-        .proof(&[])
         .what("It proved as fast as others with this card, and was killed for it: the minimum asked for is too high.")
         .remedy(Act::MendManager, "Lower the minimum rate for this card.")
         .source("manager source: min_rate from price"),

@@ -31,7 +31,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .unranked(),
     cause("register-unreachable", "The manager cannot be reached from it", &[Loading], Common::Occasional, Effect::Stops)
         .shows(&[(NOT_RUNNING, 0.02), (Fact::said("manager-unanswered"), A), (MANAGER_OUT_OF_REACH, A), (TUNNEL_GONE, 0.02), (SCRIPT_GONE, 0.02), (LOG_SPOKE, N), (SHIPPER_GONE, 0.05)])
-        .proof(&[])
         .what("Its entrypoint runs and cannot reach the manager's address: it can neither register nor log.")
         .remedy(Act::MendInstance, "Check the manager's address and the tunnel's server from the machine.")
         .source("failure catalogue 2.D"),

@@ -51,7 +51,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .unranked(),
     cause("bench-waits-for-daemon", "The benchmark waits for a daemon that is gone", &[ParamsDone], Common::Common, Effect::Stops)
         .shows(&[(Fact::said("waits-for-daemon"), A), (DAEMON_GONE, A), (BENCH_WAITS, A), (STATUS_REFUSED, A), (DAEMON_ENDED_134, O), (Fact::said("panic"), O), (DAEMON_ENDED_127, N), (DAEMON_ENDED_132, N), (DAEMON_ENDED_136, N), (DAEMON_ENDED_139, N), (DAEMON_ENDED_137, N), (OOM_KILLS, N)])
-        .proof(&[&[BENCH_WAITS, DAEMON_ENDED_134, Fact::said("panic")]])
         .what("The script loops on a socket that never opens, because the daemon died. Why it died is a question of its own.")
         .remedy(Act::MendInstance, "Find why the daemon ended: its exit code and its last lines.")
         .source("failure catalogue 2.J"),

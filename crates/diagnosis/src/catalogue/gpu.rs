@@ -64,7 +64,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("NVIDIA's Xid catalogue: 13, 31"),
     cause("gpu-vram-oom", "The card's memory is taken by somebody else", WORKING, Common::Occasional, Effect::Stops)
         .shows(&[(Fact::said("out-of-memory"), A), (Fact::said("pinned"), 0.01), (PROOFS_FAIL, U), (CARD_MEMORY_TAKEN, U), (MANY_COMPLETED, 0.03), (DAEMON_GONE, 0.15), (LOG_SILENT, 0.7)])
-        .proof(&[&[Fact::said("out-of-memory"), CARD_MEMORY_TAKEN]])
         .what("There is not enough of the card's memory left for a proof.")
         .remedy(Act::Replace, "Find the other process; else replace it, with a card of its own.")
         .source("filecoin-project/lotus#2203"),
@@ -105,7 +104,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("huggingface/huggingface_hub#4128; wilicc/gpu-burn#92"),
     cause("multi-gpu-partial", "Only some of its cards work", RATED, Common::Occasional, Effect::Slows)
         .shows(&[(CARDS_IDLE, A), (PROOFS_SLOW, O), (KILLED_RATE_LOW, O), (KILLED_BENCHMARK_TIMEOUT, O), (GPU_IDLE, 0.1), (PROOFS_FAIL, 0.04)])
-        .proof(&[&[CARDS_IDLE, PROOFS_SLOW]])
         .what("Some of the rented cards do nothing, and all of them are paid for.")
         .remedy(Act::Replace, "Replace it, or rent single cards.")
         .source("failure catalogue 2.H"),
@@ -125,7 +123,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Wait, "Give it some minutes before destroying it.")
         .source("rust-fil-proofs#1333"),
     cause("multi-gpu-on-gpu0", "All work goes to the first card", &[ParamsDone, Running], Common::Rare, Effect::Slows)
-        .shows(&[(CARDS_IDLE, U), (Fact::said("self-check"), O), (PROOFS_FAIL, O)])
+        .shows(&[(CARDS_IDLE, A), (PROOFS_SLOW, O), (Fact::said("self-check"), 0.7), (PROOFS_FAIL, 0.6)])
         .what("An old image proves on card 0 alone, and corrupts proofs on machines with several.")
         .remedy(Act::MendImage, "A newer image (fixed in 87852b47).")
         .source("prover source: history"),
@@ -135,4 +133,3 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendImage, "A newer image (fixed in b2c6d33d).")
         .source("prover source: history"),
 ];
-

@@ -146,7 +146,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .unranked(),
     cause("register-falls-through", "Registered again under a second row", ANY, Common::Rare, Effect::Harmless)
         .shows(&[(TWIN_ROW, A), (LABEL_ODD, 0.01), (KILLED_DISAPPEARED, 0.4), (RECORD_ABSENT, 0.3), (DESTROYED_BY_ITS_WORD, 0.4), (KILLED_AND_BACK, 0.3), (LATE, O), (LOG_SILENT, 0.3), (STARTED_OVER, O), (WORK_GOES_ON, 0.7), (GPU_IDLE, O)])
-        .proof(&[])
         .what("The look-up of its name failed, so a second row was made for the same rental: a kill of one hits both.")
         .remedy(Act::MendManager, "Go by the newer row; mend the database.")
         .source("manager source: registration"),

@@ -150,14 +150,49 @@ pub enum Effect {
 impl Effect {
     fn shows(self) -> &'static [(Fact, f32)] {
         use fact::{
-            GPU_IDLE, KILLED_BENCHMARK_TIMEOUT, KILLED_PARAMS_TIMEOUT, KILLED_RATE_LOW, LATE, LOG_SILENT, PROOFS_SLOW, STANDS_LONG,
-            WORK_GOES_ON,
+            GPU_IDLE, KILLED_BENCHMARK_TIMEOUT, KILLED_PARAMS_TIMEOUT, KILLED_RATE_LOW, LATE, LOG_SILENT, PROOFS_SLOW,
+            STANDS_LONG, WORK_GOES_ON,
         };
         match self {
-            Self::Stops => &[(LATE, 0.5), (LOG_SILENT, 0.88), (WORK_GOES_ON, 0.02), (GPU_IDLE, 0.85), (STANDS_LONG, 0.75), (KILLED_BENCHMARK_TIMEOUT, 0.6), (KILLED_PARAMS_TIMEOUT, 0.6)],
-            Self::Slows => &[(LATE, 0.6), (LOG_SILENT, 0.05), (WORK_GOES_ON, 0.97), (GPU_IDLE, 0.1), (PROOFS_SLOW, 0.7), (STANDS_LONG, 0.03), (KILLED_BENCHMARK_TIMEOUT, 0.5), (KILLED_PARAMS_TIMEOUT, 0.5)],
-            Self::Hides => &[(LATE, 0.15), (LOG_SILENT, 0.95), (WORK_GOES_ON, 0.97), (GPU_IDLE, 0.08), (STANDS_LONG, 0.03), (KILLED_BENCHMARK_TIMEOUT, 0.1), (KILLED_PARAMS_TIMEOUT, 0.1), (KILLED_RATE_LOW, 0.002)],
-            Self::Harmless => &[(LATE, 0.1), (LOG_SILENT, 0.04), (WORK_GOES_ON, 0.96), (GPU_IDLE, 0.08), (STANDS_LONG, 0.03), (KILLED_BENCHMARK_TIMEOUT, 0.08), (KILLED_PARAMS_TIMEOUT, 0.08), (KILLED_RATE_LOW, 0.002)],
+            Self::Stops => &[
+                (LATE, 0.5),
+                (LOG_SILENT, 0.88),
+                (WORK_GOES_ON, 0.02),
+                (GPU_IDLE, 0.85),
+                (STANDS_LONG, 0.75),
+                (KILLED_BENCHMARK_TIMEOUT, 0.6),
+                (KILLED_PARAMS_TIMEOUT, 0.6),
+            ],
+            Self::Slows => &[
+                (LATE, 0.6),
+                (LOG_SILENT, 0.05),
+                (WORK_GOES_ON, 0.97),
+                (GPU_IDLE, 0.1),
+                (PROOFS_SLOW, 0.7),
+                (STANDS_LONG, 0.03),
+                (KILLED_BENCHMARK_TIMEOUT, 0.5),
+                (KILLED_PARAMS_TIMEOUT, 0.5),
+            ],
+            Self::Hides => &[
+                (LATE, 0.15),
+                (LOG_SILENT, 0.95),
+                (WORK_GOES_ON, 0.97),
+                (GPU_IDLE, 0.08),
+                (STANDS_LONG, 0.03),
+                (KILLED_BENCHMARK_TIMEOUT, 0.1),
+                (KILLED_PARAMS_TIMEOUT, 0.1),
+                (KILLED_RATE_LOW, 0.002),
+            ],
+            Self::Harmless => &[
+                (LATE, 0.1),
+                (LOG_SILENT, 0.04),
+                (WORK_GOES_ON, 0.96),
+                (GPU_IDLE, 0.08),
+                (STANDS_LONG, 0.03),
+                (KILLED_BENCHMARK_TIMEOUT, 0.08),
+                (KILLED_PARAMS_TIMEOUT, 0.08),
+                (KILLED_RATE_LOW, 0.002),
+            ],
             Self::Ends => &[],
         }
     }
@@ -304,14 +339,19 @@ pub const NOT_IN_CATALOGUE: &str = "not-in-the-catalogue";
 pub const OBSERVER_FAULT: &str = "observer-fault";
 
 const NULL: &[Cause] = &[
-    cause(NOT_STUCK_YET, "Nothing is wrong (yet)", &[Loading, Registered, ParamsDone, BenchDone, Running], Common::Common, Effect::Harmless)
-        .shows(&[(fact::PROOFS_SLOW, 0.03), (fact::LOG_SILENT, 0.02)])
-        .what("Its dwell and its signs are within what is normal. A benchmark takes 26 to 39 minutes by the manager's own comment.")
-        .remedy(Act::Wait, "Wait until it is late, and look again then.")
-        .source("manager source: comment above the 45-minute timer"),
+    cause(
+        NOT_STUCK_YET,
+        "Nothing is wrong (yet)",
+        &[Loading, Registered, ParamsDone, BenchDone, Running],
+        Common::Common,
+        Effect::Harmless,
+    )
+    .shows(&[(fact::PROOFS_SLOW, 0.03), (fact::LOG_SILENT, 0.02)])
+    .what("Its dwell and its signs are within what is normal. A benchmark takes 26 to 39 minutes by the manager's own comment.")
+    .remedy(Act::Wait, "Wait until it is late, and look again then.")
+    .source("manager source: comment above the 45-minute timer"),
     cause(OBSERVER_FAULT, "Dwell cannot see, not the instance cannot speak", ANY, Common::Rare, Effect::Harmless)
         .shows(&[(fact::MANAGER_UNREACHABLE, 0.9)])
-        .proof(&[])
         .what("Dwell's own line to the manager, its clock or its reading is at fault. Everything behind it may be well.")
         .remedy(Act::MendObserver, "Look at the connection first (dwellctl doctor): what is shown is as old as it says.")
         .source("failure catalogue 2.A; vast-ai/vast-cli#405"),

@@ -24,7 +24,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("failure catalogue 2.E"),
     cause("partition-transient", "It could not reach the manager for a while", ANY, Common::Occasional, Effect::Harmless)
         .shows(&[(LINES_IN_A_BURST, A), (Fact::said("manager-unanswered"), S), (LOG_SILENT, 0.1)])
-        .proof(&[])
         .what("The line was cut for a while; what had gathered then came at once.")
         .remedy(Act::Wait, "Nothing. Read times inside the lines, not those of their arrival.")
         .source("failure catalogue 2.E"),

@@ -44,7 +44,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("llmmanorg/llmman#322"),
     cause("disk-slow", "Its disk is slow", &[Registered, ParamsDone], Common::Occasional, Effect::Slows)
         .shows(&[(DISK_SLOW, A), (FETCH_SLEEPS, 0.03), (FETCH_GONE, 0.05), (PROOFS_SLOW, 0.06), (LATE, O), (Fact::said("loading-parameters"), 0.7), (KILLED_PARAMS_TIMEOUT, O), (KILLED_BENCHMARK_TIMEOUT, O), (LOG_SILENT, 0.4), (WORK_GOES_ON, O), (GPU_IDLE, O), (PAUSED, O), (STANDS_LONG, 0.1), (DAEMON_GONE, 0.03), (STATUS_REFUSED, 0.3), (BENCH_GONE, 0.4)])
-        .proof(&[])
         .what("Fetching and loading wait for the disk.")
         .remedy(Act::Replace, "Rent by disk_bw.")
         .source("failure catalogue 2.I"),
@@ -65,4 +64,3 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Replace, "Measure again in an hour; replace it if it stays.")
         .source("failure catalogue 2.I"),
 ];
-

@@ -1,7 +1,7 @@
 //! Why the manager's logs can be silent or wrong although the instance is not.
 
-use super::{A, ANY, Act, Cause, Common, Effect, U, cause};
 use super::Phase::Killed;
+use super::{A, ANY, Act, Cause, Common, Effect, U, cause};
 use crate::fact::*;
 
 pub(super) const CAUSES: &[Cause] = &[

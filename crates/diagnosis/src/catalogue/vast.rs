@@ -5,7 +5,15 @@ use crate::fact::*;
 
 pub(super) const CAUSES: &[Cause] = &[
     cause("credit-exhausted-stopped", "The account's credit is used up", ANY, Common::Occasional, Effect::Stops)
-        .shows(&[(NOT_RUNNING, A), (STOPPED_AS_MEANT, A), (CREDIT_GONE, A), (STOPPED_TOGETHER, A), (NO_ADDRESS, A), (END_PASSED, 0.01), (NO_CONTAINER, U)])
+        .shows(&[
+            (NOT_RUNNING, A),
+            (STOPPED_AS_MEANT, A),
+            (CREDIT_GONE, A),
+            (STOPPED_TOGETHER, A),
+            (NO_ADDRESS, A),
+            (END_PASSED, 0.01),
+            (NO_CONTAINER, U),
+        ])
         .proof(&[&[CREDIT_GONE, STOPPED_AS_MEANT]])
         .what("vast.ai stopped every rental of the account. The manager goes on calling them what they were.")
         .remedy(Act::MendAccount, "Pay in. What was stopped may wait for a card then.")
@@ -17,7 +25,6 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("failure catalogue, family F8"),
     cause("vast-telemetry-frozen", "vast.ai's readings have stopped", ANY, Common::Rare, Effect::Harmless)
         .shows(&[(TELEMETRY_FROZEN, A), (GPU_IDLE, 0.2)])
-        .proof(&[])
         .what("The hosts' readings stay as they were: what is shown is old.")
         .remedy(Act::Wait, "Do not act on them; go by progress.")
         .source("failure catalogue, family F8"),
