@@ -300,6 +300,7 @@ async fn every_view_is_accessible_in_both_themes() {
         for (place, sign) in [
             ("#/fleet".to_owned(), "[role=grid]"),
             (format!("#/instance/{id}"), "[data-testid=silence]"),
+            (format!("#/incidents/{id}"), "[data-testid=diagnosis]"),
             ("#/manager-log".to_owned(), "[role=log]"),
             ("#/fleets".to_owned(), "[data-scenario]"),
             ("#/drills".to_owned(), "[data-drill]"),
@@ -313,6 +314,41 @@ async fn every_view_is_accessible_in_both_themes() {
         }
     }
     assert!(faults.is_empty(), "{faults:#?}");
+    page.browser.close().await;
+}
+
+/// From the list of incidents to a confirmed cause by one look, a note and a closing, with keys and buttons.
+#[tokio::test]
+async fn an_incident_is_looked_at_and_closed() {
+    let page = page().await;
+    let browser = &page.browser;
+    browser.find("[data-scenario]").await;
+    let request = SimulateRequest { scenario: "evening-four-truths".into(), seed: None, speed: Some(60.0) };
+    page.app.simulate(request).await.unwrap();
+    browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    page.app.set_speed(dwell_commands::dto::SpeedRequest { speed: 0.0 }).await.unwrap();
+    browser.press("g").await.unwrap();
+    browser.press("i").await.unwrap();
+    browser.find("[data-testid=diagnosis]").await;
+    browser.sees("Several causes are possible").await;
+    browser.sees("4 in params_done").await;
+
+    // The one whose prover was ended for memory.
+    let id = "7bec818c-9e52-422b-bb31-52baefcaa6ef";
+    browser.run(&format!("location.hash = '#/incidents/{id}'")).await;
+    browser.until(&format!("return document.querySelector('[data-testid=diagnosis-id]')?.innerText === '{id}'")).await;
+    browser.run("document.querySelector('[data-testid=look-ssh-probe]').focus()").await;
+    browser.press(&Key::Enter.to_string()).await.unwrap();
+    browser.until("return document.querySelector('[data-testid=sentence]')?.innerText.includes('Confirmed')").await;
+    // A number opens the observation behind it, with its field.
+    browser.run("document.querySelector('.why button').click()").await;
+    browser.until("return document.querySelector('tr.marked .reference')?.innerText.length > 0").await;
+
+    browser.choose("[data-testid=close-cause]", "host-oom-cgroup").await;
+    browser.run("[...document.querySelectorAll('form button')].find((button) => button.innerText === 'Close').click()").await;
+    browser.sees("Closed by a person").await;
+    browser.sees("1 more was closed by a person").await;
+    assert_eq!(browser.violations().await, serde_json::json!([]));
     page.browser.close().await;
 }
 
