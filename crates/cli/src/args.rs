@@ -59,6 +59,13 @@ pub(crate) enum Command {
     Diagnose {
         /// Ids, unique prefixes of them, vast.ai numbers or labels; every incident where none is given.
         ids: Vec<String>,
+        /// Ask vast.ai as well, where its answer is among the looks that are proposed. Needs a key (dwellctl keys add, or
+        /// VAST_API_KEY).
+        #[arg(long, requires = "ids")]
+        look: bool,
+        /// Where vast.ai answers: a simulated one, for trying things.
+        #[arg(long, env = "VAST_URL", value_name = "URL")]
+        vast_url: Option<String>,
         /// Write a report of them instead, to standard output.
         #[arg(long, value_name = "FORMAT", value_enum)]
         report: Option<ReportFormat>,
@@ -97,6 +104,22 @@ pub(crate) enum Command {
         /// Stop when something is flagged that needs a person.
         #[arg(long)]
         until_flagged: bool,
+    },
+    /// Keys of vast.ai accounts: in the operating system's keychain, never in a file or an argument.
+    Keys {
+        #[command(subcommand)]
+        command: KeysCommand,
+    },
+    /// Ask vast.ai itself, past the manager. Reads only. VAST_API_KEY is used for this call where it is set.
+    Vast {
+        /// The account; the first one where not given.
+        #[arg(long, global = true)]
+        account: Option<String>,
+        /// Where vast.ai answers: a simulated one, for trying things.
+        #[arg(long, global = true, env = "VAST_URL", value_name = "URL")]
+        vast_url: Option<String>,
+        #[command(subcommand)]
+        command: VastCommand,
     },
     /// Saved fleets.
     Fleets {
@@ -149,6 +172,44 @@ pub(crate) struct Lines {
     /// Go on with new lines as they come.
     #[arg(long, short)]
     pub(crate) follow: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// List the accounts, and where their keys are.
+    List,
+    /// Take a key into the keychain. It is asked for, or read from standard input.
+    Add {
+        /// A name for the account.
+        name: String,
+    },
+    /// Take the key of vast.ai's own client into the keychain: from VAST_API_KEY, else from its file.
+    Import {
+        /// A name for the account.
+        #[arg(default_value = "vast.ai")]
+        name: String,
+    },
+    /// Take a key out of the keychain.
+    Remove {
+        /// The account.
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum VastCommand {
+    /// The account's rentals, as vast.ai lists them.
+    Instances,
+    /// The account and its credit.
+    User,
+    /// A container's output, as vast.ai uploads it.
+    Logs {
+        /// vast.ai's number of the rental.
+        id: u64,
+        /// The host daemon's log instead.
+        #[arg(long)]
+        daemon: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use dwell_commands::dto::*;
-use dwell_commands::{ApiError, Look, catalogue, explain};
+use dwell_commands::{ApiError, Look, VastClient, catalogue, explain};
 
 use crate::args::{Args, ReportFormat};
 use crate::print::{self, clean, out, remark};
@@ -11,6 +11,8 @@ use crate::print::{self, clean, out, remark};
 /// What a terminal is asked for.
 pub(crate) struct Wanted<'a> {
     pub(crate) ids: &'a [String],
+    /// vast.ai is asked as well.
+    pub(crate) client: Option<VastClient>,
     pub(crate) report: Option<ReportFormat>,
     pub(crate) with_addresses: bool,
     pub(crate) rented_before: Option<jiff::Timestamp>,
@@ -18,6 +20,11 @@ pub(crate) struct Wanted<'a> {
 
 pub(crate) async fn run(args: &Args, mut look: Look, wanted: Wanted<'_>) -> anyhow::Result<ExitCode> {
     look.read(wanted.ids.first().map(String::as_str)).await?;
+    if let Some(client) = &wanted.client {
+        for id in wanted.ids {
+            look.look_at_vast(id, client).await?;
+        }
+    }
     if let Some(before) = wanted.rented_before {
         let rented = look.rented_before(before);
         if args.json {

@@ -5,6 +5,7 @@ mod diagnose;
 mod drill;
 mod print;
 mod run;
+mod vast;
 
 use std::process::ExitCode;
 

@@ -14,6 +14,7 @@ use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
 use crate::diagnose::{self, Wanted};
 use crate::drill;
 use crate::print::{self, clean, out, remark};
+use crate::vast;
 
 /// Something is flagged, and was asked about.
 const FLAGGED: u8 = 10;
@@ -49,8 +50,9 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
             Ok(ExitCode::SUCCESS)
         }
-        Command::Diagnose { ids, report, with_addresses, rented_before } => {
-            let wanted = Wanted { ids, report: *report, with_addresses: *with_addresses, rented_before: *rented_before };
+        Command::Diagnose { ids, look: asks, vast_url, report, with_addresses, rented_before } => {
+            let client = if *asks { Some(vast::client(args, None, vast_url.as_ref()).await?) } else { None };
+            let wanted = Wanted { ids, client, report: *report, with_addresses: *with_addresses, rented_before: *rented_before };
             diagnose::run(args, look(args)?, wanted).await
         }
         Command::Explain { cause } => {
@@ -60,6 +62,8 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Logs { id, lines } => logs(args, Some(id), lines).await,
         Command::ManagerLogs { lines } => logs(args, None, lines).await,
         Command::Watch { every, lasts, until_flagged } => watch(args, *every, *lasts, *until_flagged).await,
+        Command::Keys { command } => vast::keys(args, command).await,
+        Command::Vast { account, vast_url, command } => vast::vast(args, account.as_deref(), vast_url.as_ref(), command).await,
         Command::Fleets { command } => fleets(args, command.as_ref()).await,
         Command::Drill { command } => drill::run(args, command),
         Command::Sim { command } => simulate(args, command).await,

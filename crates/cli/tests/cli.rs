@@ -29,6 +29,7 @@ fn text(bytes: &[u8]) -> String {
 struct Sim {
     process: Child,
     url: String,
+    vast_url: String,
     folder: tempfile::TempDir,
 }
 
@@ -51,7 +52,8 @@ impl Sim {
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let served: Value = serde_json::from_str(&line).unwrap();
         let url = served["url"].as_str().unwrap().to_owned();
-        Self { process, url, folder }
+        let vast_url = served["vast_url"].as_str().unwrap().to_owned();
+        Self { process, url, vast_url, folder }
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -252,4 +254,87 @@ fn a_cause_is_explained_and_a_misspelt_one_names_its_nearest() {
     assert!(!wrong.status.success() && text(&wrong.stderr).contains("did you mean gpu-fell-off-bus"), "{}", text(&wrong.stderr));
     let list = json(&dwellctl(folder.path(), &["explain", "--json"]));
     assert!(list["causes"].as_array().unwrap().len() > 130);
+}
+
+/// With a real keyring on a bus of its own: in it goes and out it comes, and it is in nothing that Dwell writes or prints.
+#[test]
+fn a_key_goes_into_the_keychain_and_nowhere_else() {
+    const KEY: &str = "vk-5ec7e7-0123456789abcdef0123456789abcdef";
+    let folder = tempfile::tempdir().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_dwellctl");
+    let script = format!(
+        r#"set -e
+printf testpw | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
+printf %s "$KEY" | {program} --data-dir "$DATA" keys add main
+{program} --data-dir "$DATA" keys list --json
+printf %s "$KEY" | {program} --data-dir "$DATA" keys add other
+{program} --data-dir "$DATA" keys remove main
+{program} --data-dir "$DATA" keys list
+"#
+    );
+    let output = std::process::Command::new("dbus-run-session")
+        .args(["--", "bash", "-c", &script])
+        .env("XDG_DATA_HOME", home.path())
+        .env("DATA", folder.path())
+        .env("KEY", KEY)
+        .env_remove("VAST_API_KEY")
+        .output()
+        .unwrap();
+    let (told, remarks) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{told}\n{remarks}");
+    assert!(told.contains("in the keychain") && told.contains("\"main\""), "{told}");
+    assert!(told.trim_end().lines().last().unwrap().contains("other"), "{told}");
+    assert!(!told.contains("5ec7e7") && !remarks.contains("5ec7e7"), "{told}\n{remarks}");
+    let mut files = vec![folder.path().to_owned()];
+    let mut read = 0;
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        read += 1;
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(!bytes.windows(6).any(|part| part == b"5ec7e7"), "the key is in {}", path.display());
+    }
+    assert!(read > 0, "nothing was written at all");
+}
+
+#[test]
+fn without_a_keychain_a_key_is_kept_nowhere_and_it_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+        .args(["--data-dir", folder.path().to_str().unwrap(), "keys", "add", "main"])
+        .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent/bus")
+        .stdin(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"vk-5ec7e7-0123456789abcdef").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let remarks = text(&output.stderr);
+    assert!(!output.status.success() && remarks.contains("keychain") && remarks.contains("VAST_API_KEY"), "{remarks}");
+    assert!(!remarks.contains("5ec7e7"), "{remarks}");
+    assert!(!folder.path().join("settings.toml").exists());
+}
+
+#[test]
+fn vast_itself_is_asked_past_the_manager() {
+    let sim = Sim::serve("params-done-silence", "1");
+    let ask = |arguments: &[&str]| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+            .args(["--data-dir", sim.folder.path().to_str().unwrap(), "vast", "--vast-url", &sim.vast_url])
+            .args(arguments)
+            .env("VAST_API_KEY", "any-key-will-do")
+            .output()
+            .unwrap()
+    };
+    let rentals = json(&ask(&["instances", "--json"]));
+    assert_eq!(rentals.as_array().unwrap().len(), 5);
+    assert!(rentals[0]["actual_status"] == "running" && rentals[0]["label"].is_null(), "{rentals}");
+    assert!(json(&ask(&["user", "--json"]))["credit_dollars"].as_f64().unwrap() > 0.0);
+    let number = rentals[0]["id"].to_string();
+    assert!(text(&ask(&["logs", &number]).stdout).contains("sshd"));
+    assert_eq!(ask(&["logs", "7"]).status.code(), Some(4));
 }

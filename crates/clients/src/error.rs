@@ -23,6 +23,16 @@ pub enum Code {
     ManagerFailed,
     /// The address cannot be used as given.
     BadAddress,
+    /// vast.ai does not accept the key.
+    KeyRefused,
+    /// vast.ai was asked too often.
+    TooOften,
+    /// vast.ai has no rental of this number.
+    NoSuchInstance,
+    /// vast.ai failed (5xx).
+    VastFailed,
+    /// The answer is not what vast.ai says.
+    NotVast,
     /// This machine cannot make HTTPS clients: no CA certificates.
     NoCertificates,
 }
@@ -40,6 +50,11 @@ impl Code {
             Self::Refused => "refused",
             Self::ManagerFailed => "manager-failed",
             Self::BadAddress => "bad-address",
+            Self::KeyRefused => "key-refused",
+            Self::TooOften => "too-often",
+            Self::NoSuchInstance => "no-such-instance",
+            Self::VastFailed => "vast-failed",
+            Self::NotVast => "not-vast",
             Self::NoCertificates => "no-certificates",
         }
     }

@@ -4,18 +4,21 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use dwell_clients::{Limits, ManagerClient};
-use dwell_diagnosis::NOT_IN_CATALOGUE;
+use dwell_clients::{Limits, ManagerClient, VAST_ADDRESS, VastClient};
+use dwell_diagnosis::{Check, NOT_IN_CATALOGUE};
 use dwell_history::History;
 use dwell_simulator::{Scenario, World, serve};
+use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
+use crate::ask::look_at_vast;
 use crate::drive::{Ask, Clock, Driver, NewNote};
 use crate::dto::*;
 use crate::hub::Hub;
 use crate::incident;
+use crate::keys::{self, SessionKeys};
 use crate::play::{self, Flags, Play};
 use crate::settings::{Folder, Settings};
 
@@ -33,6 +36,8 @@ pub struct App {
     state: Mutex<State>,
     /// Longest wait for any one answer, where it is shorter than the client's own.
     within_at_most: OnceLock<Duration>,
+    session_keys: SessionKeys,
+    vast_address: OnceLock<String>,
 }
 
 #[derive(Debug, Default)]
@@ -132,7 +137,14 @@ fn read<T: DeserializeOwned>(request: serde_json::Value) -> Result<T, ApiError> 
 impl App {
     /// An application that keeps its files in the given folder, or where [`Folder::find`] says. Watches nothing yet.
     pub fn new(folder: Option<PathBuf>) -> Result<Self, ApiError> {
-        Ok(Self { folder: Folder::find(folder)?, hub: Hub::default(), state: Mutex::default(), within_at_most: OnceLock::new() })
+        Ok(Self {
+            folder: Folder::find(folder)?,
+            hub: Hub::default(),
+            state: Mutex::default(),
+            within_at_most: OnceLock::new(),
+            session_keys: SessionKeys::default(),
+            vast_address: OnceLock::new(),
+        })
     }
 
     /// Shortens the wait for any one answer of a manager, for everything watched from now on. Set once.
@@ -182,7 +194,8 @@ impl App {
     async fn watch_live(&self, name: String, address: &str) -> Result<(), ApiError> {
         let client = ManagerClient::new(address, self.limits())?;
         let history = History::open(&self.folder.history())?;
-        let driver = Driver::new(name.clone(), client, history, Clock::System)?;
+        let accounts = keys::list(&self.folder, &self.session_keys)?.accounts;
+        let driver = Driver::new(name.clone(), client, history, Clock::System)?.with_vast_key(!accounts.is_empty());
         self.begin(name, driver, None, None).await
     }
 
@@ -279,9 +292,64 @@ impl App {
     /// Makes a look at an instance that is not made by itself.
     pub async fn make_look(&self, request: LookRequest) -> Result<DiagnosisPage, ApiError> {
         let what = format!("looked: {}", request.check);
-        let page = self.ask(|reply| Ask::Look(request, reply)).await??;
+        let page = match Check::parse(&request.check) {
+            Some(check @ (Check::VastRecord | Check::ContainerLog)) if !self.simulated().await => {
+                let row = self.row_of(&request.id).await?;
+                let unknown = || ApiError::new("cannot-look", "its vast.ai number is not known");
+                let answered = look_at_vast(&self.vast(None)?, row.vast_id.ok_or_else(unknown)?, check).await?;
+                self.ask(|reply| Ask::Looked(row.id, check, Box::new(answered), reply)).await??
+            }
+            _ => self.ask(|reply| Ask::Look(request, reply)).await??,
+        };
         self.note_look(&page.row.id, &what).await;
         Ok(page)
+    }
+
+    async fn simulated(&self) -> bool {
+        self.state.lock().await.session.as_ref().is_some_and(|session| session._served.is_some())
+    }
+
+    /// A client of vast.ai with the key of this account; of the first one where none is named.
+    pub fn vast(&self, account: Option<&str>) -> Result<VastClient, ApiError> {
+        let key = keys::key(&self.folder, &self.session_keys, account)?.ok_or_else(|| {
+            ApiError::new("no-key", "no key of a vast.ai account is known").hint("dwellctl keys add NAME, or keys import")
+        })?;
+        let address = self.vast_address.get().map_or(VAST_ADDRESS, String::as_str);
+        Ok(VastClient::new(address, key, self.limits())?)
+    }
+
+    /// Another address of vast.ai than its own: a simulated one. Set once.
+    pub fn set_vast_address(&self, address: String) {
+        let _ = self.vast_address.set(address);
+    }
+
+    /// Keeps the key of a vast.ai account: in the keychain, or in this process alone.
+    pub async fn add_key(&self, account: &str, key: SecretString, session_only: bool) -> Result<Accounts, ApiError> {
+        keys::add(&self.folder, &self.session_keys, account, key, session_only)?;
+        // Where nothing is watched there is nobody to tell.
+        let _ = self.tell(Ask::VastKey(true)).await;
+        self.keys(Nothing {}).await
+    }
+
+    /// The key of vast.ai's own client, and where it was found.
+    pub fn key_of_vastai(&self) -> Result<(SecretString, String), ApiError> {
+        keys::of_vastai()
+    }
+
+    /// The key in `VAST_API_KEY`, for one call.
+    pub fn key_of_environment(&self) -> Result<(SecretString, String), ApiError> {
+        keys::of_environment()
+    }
+
+    /// Removes the key of a vast.ai account.
+    pub async fn remove_key(&self, account: &str) -> Result<Accounts, ApiError> {
+        keys::remove(&self.folder, &self.session_keys, account)?;
+        self.keys(Nothing {}).await
+    }
+
+    /// The vast.ai accounts; never their keys.
+    pub async fn keys(&self, _: Nothing) -> Result<Accounts, ApiError> {
+        keys::list(&self.folder, &self.session_keys)
     }
 
     /// Keeps a note on an instance.
@@ -519,7 +587,7 @@ impl App {
                 Ok(detail) => (true, detail),
                 Err(detail) => (false, detail),
             };
-            checks.push(Check { name: name.to_owned(), ok, detail });
+            checks.push(crate::dto::Check { name: name.to_owned(), ok, detail });
         };
         check("Data folder", Ok(self.folder.path().display().to_string()));
         check(
@@ -537,6 +605,20 @@ impl App {
         check(
             "HTTPS certificates",
             ManagerClient::new("https://localhost", Limits::default()).map(|_| "found".to_owned()).map_err(|error| error.message),
+        );
+        check(
+            "vast.ai accounts",
+            match keys::list(&self.folder, &self.session_keys) {
+                Ok(Accounts { accounts }) if accounts.is_empty() => {
+                    Ok("none: vast.ai is seen through the manager only (dwellctl keys add NAME)".to_owned())
+                }
+                Ok(Accounts { accounts }) => {
+                    let told: Vec<String> = accounts.iter().map(|it| format!("{}: {}", it.name, it.state)).collect();
+                    let well = accounts.iter().all(|it| it.state == keys::IN_KEYCHAIN || it.state == keys::OF_SESSION);
+                    if well { Ok(told.join(", ")) } else { Err(told.join(", ")) }
+                }
+                Err(error) => Err(error.message),
+            },
         );
         if let Ok(view) = self.ask(Ask::Fleet).await {
             let skew = view.connection.clock_skew_s;

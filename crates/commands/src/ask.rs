@@ -1,6 +1,7 @@
-//! Asks a simulated world on the channels that are asked on purpose, and gives what it answers in the domain's terms: as the
+//! Asks a simulated world, or vast.ai, on the channels that are asked on purpose, and gives what it answers in the domain's terms: as the
 //! clients of a real fleet do. Read-only.
 
+use dwell_clients::VastClient;
 use dwell_diagnosis::Check;
 use dwell_fleet::look::{
     Card, ContainerOutput, Exit, HostAnswer, HostSeen, LogFile, Process, ProverAnswer, Reach, Smi, VastAnswer, VastShown,
@@ -8,6 +9,8 @@ use dwell_fleet::look::{
 use dwell_fleet::seconds_between;
 use dwell_simulator::{HostView, ProverStatus, SshReach, World};
 use dwell_wire as wire;
+
+use crate::ApiError;
 
 /// Pages of the list that are read, 25 rentals each.
 const PAGES_MAX: usize = 400;
@@ -29,6 +32,14 @@ pub(crate) fn ask(world: &World, vast_id: u64, check: Check) -> Option<Answered>
         Check::Ssh | Check::SshAgain => Answered::Host(host(world, vast_id)),
         Check::Prover | Check::ProverAgain => Answered::Prover(prover(world, vast_id)),
         Check::InstanceLog | Check::ManagerLog => return None,
+    })
+}
+
+/// Makes a look at vast.ai itself. Fails where it does not answer at all; what it refuses is an answer.
+pub(crate) async fn look_at_vast(client: &VastClient, vast_id: u64, check: Check) -> Result<Answered, ApiError> {
+    Ok(match check {
+        Check::ContainerLog => Answered::Container(client.output(vast_id).await?),
+        _ => Answered::Vast(client.look(vast_id).await),
     })
 }
 

@@ -12,10 +12,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::ApiError;
-use crate::ask::ask;
+use crate::ask::{Answered, ask};
 use crate::dto::*;
 use crate::hub::Hub;
-use crate::incident::{self, Kept};
+use crate::incident::{self, Asker, Kept};
 use crate::report;
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
@@ -84,6 +84,8 @@ pub(crate) struct Driver {
     slow_on_flag: bool,
     slow_at: Option<Timestamp>,
     one_look: bool,
+    /// A key of a vast.ai account is known.
+    vast_key: bool,
 }
 
 impl Driver {
@@ -106,12 +108,19 @@ impl Driver {
             slow_on_flag: false,
             slow_at: None,
             one_look: false,
+            vast_key: false,
             clock,
         })
     }
 
     pub(crate) fn slow_on_flag(mut self) -> Self {
         self.slow_on_flag = true;
+        self
+    }
+
+    /// Whether vast.ai can be asked.
+    pub(crate) fn with_vast_key(mut self, known: bool) -> Self {
+        self.vast_key = known;
         self
     }
 
@@ -312,6 +321,8 @@ impl Driver {
             Ask::Logs(request, reply) => drop(reply.send(self.logs(&request))),
             Ask::Incidents(reply) => drop(reply.send(self.incidents())),
             Ask::Diagnosis(id, reply) => drop(reply.send(self.diagnosis(&id))),
+            Ask::Looked(id, check, answered, reply) => drop(reply.send(self.looked(&id, check, *answered))),
+            Ask::VastKey(known) => self.vast_key = known,
             Ask::Look(request, reply) => drop(reply.send(self.look_at(&request))),
             Ask::Note(id, note, reply) => drop(reply.send(self.add_note(&id, note))),
             Ask::Report(request, reply) => drop(reply.send(self.report(&request))),
@@ -384,12 +395,10 @@ impl Driver {
         let kept = Kept {
             notes: self.history.notes(self.fleet_id, key, NOTES_MOST)?,
             seen_before: self.history.seen_before(self.fleet_id, &leading, key, SEEN_BEFORE_MOST)?,
-            looks_wanting: match (&self.clock, instance.vast_id) {
-                (_, None) => Some("its vast.ai number is not known".to_owned()),
-                (Clock::Simulated(_), Some(_)) => None,
-                (Clock::System, Some(_)) => {
-                    Some("this version asks vast.ai and machines in simulations only; make the look by hand".to_owned())
-                }
+            from: match &self.clock {
+                Clock::Simulated(_) => Asker::Simulation,
+                Clock::System if self.vast_key => Asker::Vast,
+                Clock::System => Asker::Nowhere,
             },
         };
         Ok(incident::page(&self.watch, instance, now, kept))
@@ -410,16 +419,21 @@ impl Driver {
                 ApiError::new("cannot-look", "this look cannot be made from here yet").hint("make it by hand: the page says how")
             );
         };
-        let now = self.clock.now();
-        let answered = served.with_world(|world| ask(world, vast_id.0, check));
-        let at = self.watch.fleet().manager_time_at(now);
-        if let Some(answered) = answered {
-            self.watch.casebook_mut().note_look(key, at, answered);
+        match served.with_world(|world| ask(world, vast_id.0, check)) {
+            Some(answered) => self.looked(&request.id, check, answered),
+            None => self.diagnosis(&request.id),
         }
-        let page = self.diagnosis(&request.id)?;
+    }
+
+    /// Takes in what a look brought.
+    pub(crate) fn looked(&mut self, id: &str, check: Check, answered: Answered) -> Result<DiagnosisPage, ApiError> {
+        let key = resolve(self.watch.fleet(), id)?;
+        let at = self.watch.fleet().manager_time_at(self.clock.now());
+        self.watch.casebook_mut().note_look(key, at, answered);
+        let page = self.diagnosis(id)?;
         self.history.add_note(self.fleet_id, key, &incident::look_note(check, at, &page))?;
         self.changed = true;
-        self.diagnosis(&request.id)
+        self.diagnosis(id)
     }
 
     /// Keeps a note.
@@ -531,6 +545,8 @@ pub(crate) enum Ask {
     Incidents(oneshot::Sender<Incidents>),
     Diagnosis(String, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
     Look(LookRequest, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
+    Looked(String, Check, Box<Answered>, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
+    VastKey(bool),
     Note(String, NewNote, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
     Report(ReportRequest, oneshot::Sender<Result<Report, ApiError>>),
     Rented(Timestamp, oneshot::Sender<Rented>),

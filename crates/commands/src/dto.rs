@@ -806,8 +806,6 @@ dto! {
         channels: Vec<ChannelView>,
         /// What to look at next, most telling first.
         next_checks: Vec<CheckView>,
-        /// Whether looks can be made from here; else why not.
-        looks_wanting: Option<String>,
         /// What to do by what is thought now.
         act: Option<String>,
         /// The comparison with instances that are well.
@@ -941,6 +939,8 @@ dto! {
         uncertainty: f64,
         /// Causes that it would tell apart: titles, a group each.
         separates: Vec<Vec<String>>,
+        /// Why it cannot be made from here, where it cannot.
+        wanting: Option<String>,
         /// How to do it by hand.
         by_hand: String,
     }
@@ -1127,6 +1127,20 @@ dto! {
         file_name: String,
         /// The text.
         text: String,
+    }
+
+    /// vast.ai accounts.
+    Accounts {
+        /// They.
+        accounts: Vec<Account>,
+    }
+
+    /// A vast.ai account. Its key is never told.
+    Account {
+        /// The operator's name for it.
+        name: String,
+        /// Where its key is, or why it cannot be had.
+        state: String,
     }
 
     /// Asks who was rented before a date: a new image reaches only those rented after it.

@@ -297,7 +297,33 @@ pub(crate) fn incidents(watch: &Watch, now: Timestamp, closed: impl Fn(&Instance
 pub(crate) struct Kept {
     pub(crate) notes: Vec<Note>,
     pub(crate) seen_before: Vec<SeenBefore>,
-    pub(crate) looks_wanting: Option<String>,
+    pub(crate) from: Asker,
+}
+
+/// From where looks can be made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// A simulated world answers everything.
+    Simulation,
+    /// vast.ai answers; machines are not looked at yet.
+    Vast,
+    /// Nobody can be asked.
+    #[default]
+    Nowhere,
+}
+
+impl Asker {
+    fn wanting(self, check: Check, instance: &Instance) -> Option<String> {
+        let of_vast = matches!(check, Check::VastRecord | Check::ContainerLog);
+        match (self, check) {
+            (_, Check::InstanceLog | Check::ManagerLog) | (Self::Simulation, _) if instance.vast_id.is_some() => None,
+            (_, Check::InstanceLog | Check::ManagerLog) => None,
+            _ if instance.vast_id.is_none() => Some("its vast.ai number is not known".to_owned()),
+            (Self::Vast, _) if of_vast => None,
+            (Self::Nowhere, _) if of_vast => Some("no key of a vast.ai account is known (dwellctl keys add)".to_owned()),
+            _ => Some("this version looks at machines in simulations only".to_owned()),
+        }
+    }
 }
 
 /// Its trouble was closed after it was flagged as it is.
@@ -420,10 +446,10 @@ pub(crate) fn page(watch: &Watch, instance: &Instance, now: Timestamp, kept: Kep
                     .take(6)
                     .map(|ids| ids.iter().take(6).map(|id| title_of(id).to_owned()).collect())
                     .collect(),
+                wanting: kept.from.wanting(it.check, instance),
                 by_hand: by_hand(it.check, instance),
             })
             .collect(),
-        looks_wanting: kept.looks_wanting,
         act: act(&diagnosis),
         cohort: cohort_view(&comparison(fleet, &stuck, &instance.state)),
         notes: kept.notes.into_iter().map(note_view).collect(),

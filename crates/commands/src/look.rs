@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dwell_clients::{Limits, ManagerClient};
+use dwell_clients::{Limits, ManagerClient, VastClient};
+use dwell_diagnosis::Check;
 use dwell_history::History;
 
 use crate::ApiError;
+use crate::ask::look_at_vast;
 use crate::drive::{Clock, Driver};
 use crate::dto::*;
 use crate::settings::{Folder, Settings};
@@ -54,6 +56,22 @@ impl Look {
     /// What is thought of an instance, and why.
     pub fn diagnosis(&mut self, id: &str) -> Result<DiagnosisPage, ApiError> {
         self.driver.diagnosis(id)
+    }
+
+    /// Makes the proposed looks at vast.ai, and gives what is thought then.
+    pub async fn look_at_vast(&mut self, id: &str, client: &VastClient) -> Result<DiagnosisPage, ApiError> {
+        let mut page = self.driver.diagnosis(id)?;
+        for check in [Check::VastRecord, Check::ContainerLog] {
+            let proposed = page.next_checks.iter().any(|it| it.check == check.as_str());
+            if let (true, Some(vast_id)) = (proposed, page.row.vast_id) {
+                // What cannot be fetched now leaves its channel unasked, and the page says so.
+                match look_at_vast(client, vast_id, check).await {
+                    Ok(answered) => page = self.driver.looked(&page.row.id, check, answered)?,
+                    Err(error) => tracing::warn!(code = error.code, "{}: {}", check.title(), error.message),
+                }
+            }
+        }
+        Ok(page)
     }
 
     /// Everything that is stuck, grouped.

@@ -44,6 +44,9 @@ pub(crate) struct Settings {
     /// Name of the fleet that was watched last.
     #[serde(default)]
     pub(crate) watching: Option<String>,
+    /// Names of vast.ai accounts; their keys are in the keychain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) vast_accounts: Vec<String>,
     /// Saved fleets.
     #[serde(default, rename = "fleet")]
     pub(crate) fleets: Vec<SavedFleet>,

@@ -21,6 +21,7 @@ macro_rules! for_each_command {
             causes(Nothing) -> Causes, read, "List the catalogue of causes", "";
             explain(CauseRequest) -> CauseView, read, "Explain a cause", "";
             rented_before(RentedBefore) -> Rented, read, "Who was rented before a date", "";
+            keys(Nothing) -> Accounts, read, "List vast.ai accounts", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";
             fleets(Nothing) -> Fleets, read, "List saved fleets", "";
             connect(ConnectRequest) -> Fleets, view, "Connect to a manager", "g c";

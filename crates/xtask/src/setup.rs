@@ -105,6 +105,14 @@ const NEEDS: [Need; 12] = [
         arch: "dbus",
     },
     Need {
+        what: "a keychain for tests (gnome-keyring-daemon)",
+        from: Purpose::Tests,
+        found: || on_path("gnome-keyring-daemon"),
+        debian: "gnome-keyring",
+        fedora: "gnome-keyring",
+        arch: "gnome-keyring",
+    },
+    Need {
         what: "Python 3 with venv (for vast.ai's own client)",
         from: Purpose::Tests,
         found: has_venv,

@@ -28,6 +28,8 @@ const ONLY_IN: [(&str, &[&str]); 7] = [
     ("reqwest", &["dwell-clients"]),
     ("rusqlite", &["dwell-history"]),
     ("tauri", &["dwell-desktop"]),
+    ("keyring", &["dwell-commands"]),
+    ("secrecy", &["dwell-clients", "dwell-commands"]),
     ("clap", &["dwell-cli", "dwell-web", "dwell-desktop", "xtask"]),
     ("anyhow", &["dwell-cli", "dwell-web", "dwell-desktop", "xtask"]),
     ("axum", &["dwell-simulator", "dwell-web"]),

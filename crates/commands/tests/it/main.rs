@@ -7,4 +7,5 @@ mod evening;
 mod incidents;
 mod misbehaving;
 mod table;
+mod vast;
 mod watch;

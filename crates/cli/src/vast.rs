@@ -1,0 +1,159 @@
+//! `dwellctl keys` and `dwellctl vast`: accounts of vast.ai, and what vast.ai itself says.
+
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use dwell_commands::{App, SecretString, VastClient, VastListed};
+use serde_json::json;
+
+use crate::args::{Args, KeysCommand, VastCommand};
+use crate::print::{self, clean, out, remark};
+
+/// A key that is longer than this is none, bytes.
+const KEY_BYTES_MAX: u64 = 4_096;
+
+fn app(args: &Args, address: Option<&String>) -> anyhow::Result<App> {
+    let app = App::new(args.data_dir.clone())?;
+    if let Some(within) = args.within {
+        app.set_patience(within);
+    }
+    if let Some(address) = address {
+        app.set_vast_address(address.clone());
+    }
+    Ok(app)
+}
+
+/// The key, from the keyboard without showing it, or from standard input; never from an argument.
+fn ask_for_key() -> anyhow::Result<SecretString> {
+    if std::io::stdin().is_terminal() {
+        let key = rpassword::prompt_password("Key (not shown): ").context("cannot read from this terminal")?;
+        return Ok(SecretString::from(key.trim().to_owned()));
+    }
+    let mut key = String::new();
+    std::io::stdin().take(KEY_BYTES_MAX).read_to_string(&mut key).context("cannot read the key from standard input")?;
+    Ok(SecretString::from(key.trim().to_owned()))
+}
+
+pub(crate) async fn keys(args: &Args, command: &KeysCommand) -> anyhow::Result<ExitCode> {
+    let app = app(args, None)?;
+    let accounts = match command {
+        KeysCommand::List => app.keys(dwell_commands::dto::Nothing {}).await?,
+        KeysCommand::Add { name } => {
+            let accounts = app.add_key(name, ask_for_key()?, false).await?;
+            remark(&format!("the key of {} is in the keychain", clean(name)));
+            accounts
+        }
+        KeysCommand::Import { name } => {
+            let (key, from) = app.key_of_vastai()?;
+            let accounts = app.add_key(name, key, false).await?;
+            remark(&format!("the key from {} is in the keychain as {}; where it was it still is", clean(&from), clean(name)));
+            accounts
+        }
+        KeysCommand::Remove { name } => {
+            let accounts = app.remove_key(name).await?;
+            remark(&format!("the key of {} is out of the keychain", clean(name)));
+            accounts
+        }
+    };
+    if args.json {
+        print::json(&accounts, true)?;
+    } else if accounts.accounts.is_empty() {
+        out("No account. dwellctl keys add NAME takes a key into the keychain; keys import takes that of vast.ai's own client.");
+    } else {
+        let mut table = print::table(&["Account", "Key"]);
+        for account in &accounts.accounts {
+            table.add_row([clean(&account.name), clean(&account.state)]);
+        }
+        out(&table.to_string());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A client with the key of this account; else with `VAST_API_KEY`, else with that of the first account.
+pub(crate) async fn client(args: &Args, account: Option<&str>, address: Option<&String>) -> anyhow::Result<VastClient> {
+    let app = app(args, address)?;
+    if account.is_none()
+        && let Ok((key, _)) = app.key_of_environment()
+    {
+        app.add_key("VAST_API_KEY", key, true).await?;
+    }
+    Ok(app.vast(account)?)
+}
+
+pub(crate) async fn vast(
+    args: &Args,
+    account: Option<&str>,
+    address: Option<&String>,
+    command: &VastCommand,
+) -> anyhow::Result<ExitCode> {
+    let client = client(args, account, address).await?;
+    match command {
+        VastCommand::Instances => {
+            let rentals = client.list().await.map_err(dwell_commands::ApiError::from)?;
+            if args.json {
+                print::json(&rentals.iter().map(told).collect::<Vec<_>>(), true)?;
+            } else {
+                let mut table = print::table(&["Number", "Status", "Wanted", "GPU", "$/h", "Label", "vast.ai says"]);
+                for it in &rentals {
+                    let record = &it.record;
+                    let text = |value: &Option<String>| clean(value.as_deref().unwrap_or("\u{2013}"));
+                    table.add_row([
+                        it.id.to_string(),
+                        text(&record.actual_status),
+                        text(&record.intended_status),
+                        text(&it.gpu_name),
+                        record.dollars_per_h.map_or_else(|| "\u{2013}".to_owned(), |dollars| format!("{dollars:.3}")),
+                        text(&record.label),
+                        text(&record.status_msg).chars().take(60).collect(),
+                    ]);
+                }
+                out(&table.to_string());
+                let hourly: f64 = rentals.iter().filter_map(|it| it.record.dollars_per_h).sum();
+                out(&format!("{} rentals, ${hourly:.2}/h", rentals.len()));
+            }
+        }
+        VastCommand::User => {
+            let user = client.user().await.map_err(dwell_commands::ApiError::from)?;
+            if args.json {
+                print::json(&json!({ "id": user.id, "credit_dollars": user.credit_dollars }), true)?;
+            } else {
+                let credit = user.credit_dollars.map_or_else(|| "not told".to_owned(), |dollars| format!("${dollars:.2}"));
+                out(&format!("account {}, credit {credit}", user.id.map_or_else(|| "?".to_owned(), |id| id.to_string())));
+            }
+        }
+        VastCommand::Logs { id, daemon } => {
+            let (text, after_s) = client.logs(*id, *daemon).await.map_err(dwell_commands::ApiError::from)?;
+            if args.json {
+                print::json(&json!({ "text": text, "uploaded_after_s": after_s }), true)?;
+            } else if text.is_empty() {
+                remark("vast.ai uploaded nothing: that is no proof of silence, the workload writes to files");
+            } else {
+                text.lines().for_each(|line| out(&clean(line)));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(it: &VastListed) -> serde_json::Value {
+    let record = &it.record;
+    json!({
+        "id": it.id,
+        "actual_status": record.actual_status,
+        "intended_status": record.intended_status,
+        "cur_state": record.cur_state,
+        "status_msg": record.status_msg,
+        "label": record.label,
+        "gpu_name": it.gpu_name,
+        "image": it.image,
+        "dollars_per_h": record.dollars_per_h,
+        "is_bid": record.is_bid,
+        "start_date": record.start_date,
+        "end_date": record.end_date,
+        "gpu_util_percent": record.gpu_util_percent,
+        "gpu_temp_c": record.gpu_temp_c,
+        "disk_space_gb": record.disk_space_gb,
+        "disk_usage_gb": record.disk_usage_gb,
+    })
+}

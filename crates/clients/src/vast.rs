@@ -1,0 +1,325 @@
+//! vast.ai over HTTPS: records, the account, container logs. Reads only.
+//!
+//! The key is a secret type: it cannot be printed, and it goes into one header of requests to vast.ai's own address and
+//! nowhere else. Each endpoint is asked no more often than vast.ai's documentation allows. Sources: vast.ai's API
+//! documentation and its command line client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dwell_fleet::look::{ContainerOutput, VastAnswer, VastRecord, VastShown};
+use dwell_wire as wire;
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use crate::{Code, FetchError, Limits};
+
+/// Where vast.ai answers.
+pub const VAST_ADDRESS: &str = "https://console.vast.ai";
+
+/// Longest wait for one answer.
+const WITHIN: Duration = Duration::from_secs(30);
+/// Largest answer read, bytes. A page of 25 records is about 100 KiB.
+const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Pages of 25 that are read at most.
+const PAGES_MAX: usize = 400;
+/// Lines of a container's log that are asked for.
+const LOG_LINES: u32 = 500;
+/// An uploaded log is waited for so long; right after a start half a minute is usual.
+const LOG_WITHIN: Duration = Duration::from_secs(60);
+const LOG_EVERY: Duration = Duration::from_secs(2);
+
+/// A rental in the account's list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VastListed {
+    /// vast.ai's number.
+    pub id: u64,
+    /// Its record.
+    pub record: VastRecord,
+    /// Card model.
+    pub gpu_name: Option<String>,
+    /// Image.
+    pub image: Option<String>,
+}
+
+/// The account behind a key.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VastUser {
+    /// Account number.
+    pub id: Option<u64>,
+    /// Credit left, US dollars.
+    pub credit_dollars: Option<f64>,
+}
+
+/// A client of one account.
+#[derive(Clone)]
+pub struct VastClient {
+    http: reqwest::Client,
+    base: Url,
+    key: SecretString,
+    paces: Arc<Paces>,
+    log_within: Duration,
+}
+
+// The key's own type hides it; the rest is of no use in a log either.
+impl std::fmt::Debug for VastClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VastClient").field("base", &self.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// Time between two calls of an endpoint, as vast.ai documents it.
+struct Paces {
+    list: DefaultDirectRateLimiter,
+    show: DefaultDirectRateLimiter,
+    user: DefaultDirectRateLimiter,
+    logs: DefaultDirectRateLimiter,
+}
+
+fn pace(between: Duration) -> DefaultDirectRateLimiter {
+    // A period of nothing would be no quota; every one given here is longer.
+    RateLimiter::direct(Quota::with_period(between).unwrap_or_else(|| Quota::per_second(std::num::NonZeroU32::MIN)))
+}
+
+impl VastClient {
+    /// A client of vast.ai at `base` with this key. No request is made yet.
+    pub fn new(base: &str, key: SecretString, limits: Limits) -> Result<Self, FetchError> {
+        let bad = |why: &str| FetchError::new(Code::BadAddress, format!("{base:?} cannot be vast.ai: {why}"));
+        let url = Url::parse(base).map_err(|error| bad(&error.to_string()))?;
+        let loopback = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
+        if url.scheme() != "https" && !(url.scheme() == "http" && loopback) {
+            return Err(bad("a key is sent over https only, or to this machine itself"));
+        }
+        let http = reqwest::Client::builder()
+            .connect_timeout(limits.connect_within)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("dwell/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| FetchError::new(Code::NoCertificates, format!("cannot set up HTTPS on this machine: {error}")))?;
+        let second = Duration::from_secs(1);
+        let paces = Paces { list: pace(second), show: pace(second * 2), user: pace(second), logs: pace(second) };
+        let log_within = limits.within_at_most.map_or(LOG_WITHIN, |most| most.min(LOG_WITHIN));
+        Ok(Self { http, base: url, key, paces: Arc::new(paces), log_within })
+    }
+
+    async fn send(
+        &self,
+        method: reqwest::Method,
+        path: &str,
+        query: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Result<Value, FetchError> {
+        let mut url = self.base.clone();
+        url.set_path(path);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let mut request = self.http.request(method, url).timeout(WITHIN).bearer_auth(self.key.expose_secret());
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let (status, body) = exchange(request).await?;
+        let value: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        if let Some(error) = refusal(status, &value, &body) {
+            return Err(error);
+        }
+        if !value.is_object() && !value.is_array() {
+            return Err(FetchError::new(Code::NotVast, "vast.ai's answer is no JSON: something stands in between"));
+        }
+        Ok(value)
+    }
+
+    /// The account's rentals. A page that fails fails all: what was not listed is not gone.
+    pub async fn list(&self) -> Result<Vec<VastListed>, FetchError> {
+        let mut rentals: Vec<VastListed> = Vec::new();
+        let mut after = String::new();
+        for _ in 0..PAGES_MAX {
+            self.paces.list.until_ready().await;
+            let query: &[(&str, &str)] = if after.is_empty() { &[] } else { &[("after_token", &after)] };
+            let page = self.send(reqwest::Method::GET, "/api/v1/instances/", query, None).await?;
+            let records = match page.get("instances") {
+                Some(Value::Array(records)) => records.as_slice(),
+                Some(Value::Null) => &[],
+                _ => return Err(FetchError::new(Code::NotVast, "vast.ai's list has no instances in it")),
+            };
+            rentals.extend(records.iter().filter_map(listed));
+            match page["next_token"].as_str().filter(|token| !token.is_empty() && *token != after) {
+                Some(token) => after = token.to_owned(),
+                None => break,
+            }
+        }
+        Ok(rentals)
+    }
+
+    /// One rental's record; `None` where vast.ai has none of this number.
+    pub async fn show(&self, id: u64) -> Result<Option<VastRecord>, FetchError> {
+        self.paces.show.until_ready().await;
+        match self.send(reqwest::Method::GET, &format!("/api/v0/instances/{id}/"), &[], None).await {
+            Ok(answer) => Ok(answer["instances"].is_object().then(|| wire::vast_record(&answer["instances"]))),
+            Err(error) if error.code == Code::NoSuchInstance => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The account. The answer holds keys of its own: only what is named here is taken out of it.
+    pub async fn user(&self) -> Result<VastUser, FetchError> {
+        self.paces.user.until_ready().await;
+        let user = self.send(reqwest::Method::GET, "/api/v0/users/current", &[], None).await?;
+        Ok(VastUser { id: user["id"].as_u64(), credit_dollars: user["credit"].as_f64() })
+    }
+
+    /// The newest lines of a container's output, or of the host's daemon, and how long they took to be uploaded, seconds.
+    pub async fn logs(&self, id: u64, daemon: bool) -> Result<(String, f64), FetchError> {
+        self.paces.logs.until_ready().await;
+        let mut body = json!({ "tail": LOG_LINES.to_string() });
+        if daemon {
+            body["daemon_logs"] = json!("true");
+        }
+        let path = format!("/api/v0/instances/request_logs/{id}/");
+        let answer = self.send(reqwest::Method::PUT, &path, &[], Some(body)).await?;
+        let address = answer["result_url"].as_str().and_then(|url| Url::parse(url).ok());
+        let address = address.ok_or_else(|| FetchError::new(Code::NotVast, "vast.ai named no address for the log"))?;
+        let began = tokio::time::Instant::now();
+        loop {
+            // The address is signed, and not vast.ai's: the key stays out of it.
+            let (status, text) = exchange(self.http.get(address.clone()).timeout(WITHIN)).await?;
+            let passed = began.elapsed();
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let ready = status == 200 && !text.trim().is_empty() && !text.starts_with("waiting on logs");
+            if ready {
+                return Ok((text, passed.as_secs_f64()));
+            }
+            if passed + LOG_EVERY > self.log_within {
+                return match status {
+                    200 => Ok((String::new(), passed.as_secs_f64())),
+                    _ => Err(FetchError::timed_out(self.log_within)),
+                };
+            }
+            tokio::time::sleep(LOG_EVERY).await;
+        }
+    }
+
+    /// What a look at vast.ai shows of a rental: its record, whether it is listed, the account.
+    pub async fn look(&self, id: u64) -> VastAnswer {
+        let shown = self.show(id).await;
+        let list = self.list().await;
+        let user = self.user().await;
+        let listed = list.as_ref().ok().map(|rentals| rentals.iter().any(|rental| rental.id == id));
+        let is_stopped = |rental: &&VastListed| matches!(rental.record.actual_status.as_deref(), Some("stopped" | "exited"));
+        VastAnswer {
+            record: match shown {
+                Ok(Some(record)) => VastShown::Record(Box::new(record)),
+                Ok(None) => VastShown::Absent,
+                Err(error) => error.status.map_or(VastShown::NoAnswer, VastShown::Refused),
+            },
+            listed,
+            listing_retired: list.as_ref().is_err_and(|error| error.status == Some(410)),
+            credit_dollars: user.ok().and_then(|user| user.credit_dollars),
+            rentals: list.as_ref().ok().map(|rentals| (rentals.len(), rentals.iter().filter(is_stopped).count())),
+        }
+    }
+
+    /// What the container and the host's daemon put out. Where nothing could be fetched, nothing is in it.
+    pub async fn output(&self, id: u64) -> Result<ContainerOutput, FetchError> {
+        let (container, uploaded_after_s) = self.logs(id, false).await?;
+        // The daemon's log is a help where there is no container; its failure does not spoil the other.
+        let daemon = self.logs(id, true).await.map(|(text, _)| text).unwrap_or_default();
+        Ok(ContainerOutput { container, daemon, uploaded_after_s })
+    }
+}
+
+fn listed(record: &Value) -> Option<VastListed> {
+    Some(VastListed {
+        id: record["id"].as_u64()?,
+        record: wire::vast_record(record),
+        gpu_name: record["gpu_name"].as_str().map(str::to_owned),
+        image: record["image_uuid"].as_str().map(str::to_owned),
+    })
+}
+
+async fn exchange(request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), FetchError> {
+    let failed = |error: &reqwest::Error| {
+        // Without the address: a signed one is a secret of its own.
+        let code = if error.is_timeout() {
+            return FetchError::timed_out(WITHIN);
+        } else if error.is_connect() {
+            Code::Unreachable
+        } else {
+            Code::CutShort
+        };
+        FetchError::new(
+            code,
+            if code == Code::Unreachable { "vast.ai cannot be reached" } else { "the connection to vast.ai ended in the middle" },
+        )
+    };
+    let mut response = request.send().await.map_err(|error| failed(&error))?;
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
+        if body.len() + chunk.len() > BODY_BYTES_MAX {
+            return Err(FetchError::too_large(BODY_BYTES_MAX));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok((status, body))
+}
+
+/// What a refusal means. Codes are not uniform: a 404 can be a wrong key, and a 200 can be a refusal.
+fn refusal(status: u16, value: &Value, body: &[u8]) -> Option<FetchError> {
+    let refused = !(200..300).contains(&status) || value["success"] == false;
+    if !refused {
+        return None;
+    }
+    let error = value["error"].as_str().unwrap_or_default();
+    let words = ["msg", "message", "detail", "error_msg"].into_iter().find_map(|name| value[name].as_str());
+    let words = words.map_or_else(
+        || String::from_utf8_lossy(&body[..body.len().min(120)]).into_owned(),
+        |words| words.chars().take(160).collect(),
+    );
+    let code = match (status, error) {
+        (_, "auth_error" | "not_authorized") | (401 | 403, _) => Code::KeyRefused,
+        (429, _) | (_, "rate_limit_exceeded") => Code::TooOften,
+        (404, "no_such_instance" | "invalid_id" | "not_found") => Code::NoSuchInstance,
+        (500.., _) => Code::VastFailed,
+        _ => Code::Refused,
+    };
+    let told = match code {
+        Code::KeyRefused => "vast.ai does not accept the key".to_owned(),
+        Code::TooOften => "vast.ai says that it was asked too often".to_owned(),
+        _ => format!("vast.ai answered {status}"),
+    };
+    Some(FetchError { status: Some(status), ..FetchError::new(code, format!("{told}: {words:?}")) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_read_by_what_they_say_and_not_by_their_status() {
+        let code = |status, body: &str| {
+            refusal(status, &serde_json::from_str(body).unwrap_or(Value::Null), body.as_bytes()).map(|error| error.code)
+        };
+        assert_eq!(code(404, r#"{"success":false,"error":"auth_error","msg":"Invalid user key"}"#), Some(Code::KeyRefused));
+        assert_eq!(
+            code(404, r#"{"success":false,"error":"no_such_instance","msg":"error 404/3602"}"#),
+            Some(Code::NoSuchInstance)
+        );
+        assert_eq!(code(429, "API requests too frequent: endpoint threshold=2.0"), Some(Code::TooOften));
+        assert_eq!(code(200, r#"{"success":false,"error":"invalid_args","msg":"no"}"#), Some(Code::Refused));
+        assert_eq!(code(502, "<html>"), Some(Code::VastFailed));
+        assert_eq!(code(200, r#"{"success":true}"#), None);
+        assert_eq!(code(200, r#"{"instances":null}"#), None);
+    }
+
+    #[test]
+    fn a_key_is_not_sent_in_the_clear_and_not_printed() {
+        let key = || SecretString::from("sk-very-secret");
+        let plain = VastClient::new("http://console.vast.ai", key(), Limits::default()).map(|_| ()).map_err(|error| error.code);
+        assert_eq!(plain, Err(Code::BadAddress));
+        let client = VastClient::new("http://127.0.0.1:1", key(), Limits::default());
+        assert!(!format!("{client:?}").contains("very-secret"), "{client:?}");
+    }
+}

@@ -1,0 +1,181 @@
+//! API keys of vast.ai accounts: in the operating system's keychain, or for this session only; never in a file.
+//!
+//! Names of accounts are no secret and stand in the settings. A key is a [`SecretString`]: it cannot be printed or
+//! serialised, and is wiped when it is dropped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::ApiError;
+use crate::dto::{Account, Accounts};
+use crate::settings::{Folder, Settings};
+
+/// Under this name the keychain lists what is Dwell's.
+const SERVICE: &str = "dwell: vast.ai";
+/// Longest key taken, characters; vast.ai's have 64.
+const KEY_CHARACTERS_MAX: usize = 512;
+/// Longest name of an account.
+const NAME_CHARACTERS_MAX: usize = 60;
+
+/// Where a key can be.
+pub(crate) const IN_KEYCHAIN: &str = "in the keychain";
+pub(crate) const OF_SESSION: &str = "for this session only";
+
+/// Keys that live as long as the process: where there is no keychain.
+#[derive(Debug, Default)]
+pub(crate) struct SessionKeys(Mutex<BTreeMap<String, SecretString>>);
+
+impl SessionKeys {
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<String, SecretString>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What the keychain said, without a word of what was in it.
+fn unavailable(error: &keyring::Error) -> ApiError {
+    let why = match error {
+        keyring::Error::NoStorageAccess(_) => "the keychain is locked, or refused".to_owned(),
+        keyring::Error::NoDefaultStore => "no keychain is running".to_owned(),
+        keyring::Error::PlatformFailure(_) => "the keychain failed".to_owned(),
+        keyring::Error::BadEncoding(_) => "what the keychain has under this name is no key".to_owned(),
+        _ => "the keychain cannot be used".to_owned(),
+    };
+    ApiError::new("no-keychain", why)
+        .hint("start and unlock one (on Linux: GNOME Keyring or KWallet), or use the key for one call only: VAST_API_KEY")
+}
+
+fn entry(account: &str) -> Result<keyring::Entry, ApiError> {
+    keyring::Entry::new(SERVICE, account).map_err(|error| unavailable(&error))
+}
+
+fn checked(account: &str, key: &SecretString) -> Result<(), ApiError> {
+    let named =
+        !account.trim().is_empty() && account.chars().count() <= NAME_CHARACTERS_MAX && !account.chars().any(char::is_control);
+    if !named {
+        return Err(ApiError::new("bad-request", format!("a name for the account has 1 to {NAME_CHARACTERS_MAX} characters")));
+    }
+    let key = key.expose_secret();
+    let plausible = (8..=KEY_CHARACTERS_MAX).contains(&key.len()) && key.chars().all(|letter| letter.is_ascii_graphic());
+    if plausible {
+        Ok(())
+    } else {
+        Err(ApiError::new("bad-key", "that is no API key: it is too short, too long, or has spaces in it"))
+    }
+}
+
+/// Keeps a key; `session_only` keeps it in this process alone.
+pub(crate) fn add(
+    folder: &Folder,
+    session: &SessionKeys,
+    account: &str,
+    key: SecretString,
+    session_only: bool,
+) -> Result<(), ApiError> {
+    checked(account, &key)?;
+    if session_only {
+        session.with(|keys| keys.insert(account.to_owned(), key));
+        return Ok(());
+    }
+    entry(account)?.set_password(key.expose_secret()).map_err(|error| unavailable(&error))?;
+    let mut settings = Settings::load(folder)?;
+    if !settings.vast_accounts.iter().any(|known| known == account) {
+        settings.vast_accounts.push(account.to_owned());
+        settings.save(folder)?;
+    }
+    Ok(())
+}
+
+/// Removes a key from the keychain and its account from the settings.
+pub(crate) fn remove(folder: &Folder, session: &SessionKeys, account: &str) -> Result<(), ApiError> {
+    let of_session = session.with(|keys| keys.remove(account)).is_some();
+    let mut settings = Settings::load(folder)?;
+    let known = settings.vast_accounts.iter().any(|name| name == account);
+    if !known && !of_session {
+        return Err(ApiError::new("unknown-account", format!("no account is called {account:?}")));
+    }
+    if known {
+        match entry(account)?.delete_credential() {
+            Ok(()) | Err(keyring::Error::NoEntry) => {}
+            Err(error) => return Err(unavailable(&error)),
+        }
+        settings.vast_accounts.retain(|name| name != account);
+        settings.save(folder)?;
+    }
+    Ok(())
+}
+
+/// The accounts, and whether each one's key can be had.
+pub(crate) fn list(folder: &Folder, session: &SessionKeys) -> Result<Accounts, ApiError> {
+    let mut accounts: Vec<Account> = Vec::new();
+    for name in Settings::load(folder)?.vast_accounts {
+        let state = match entry(&name).map(|entry| entry.get_password().map(drop)) {
+            Ok(Ok(())) => IN_KEYCHAIN.to_owned(),
+            Ok(Err(keyring::Error::NoEntry)) => "not in the keychain any more".to_owned(),
+            Ok(Err(error)) => unavailable(&error).message,
+            Err(error) => error.message,
+        };
+        accounts.push(Account { name, state });
+    }
+    let of_session = session.with(|keys| keys.keys().cloned().collect::<Vec<_>>());
+    accounts.extend(of_session.into_iter().map(|name| Account { name, state: OF_SESSION.to_owned() }));
+    Ok(Accounts { accounts })
+}
+
+/// The key of an account; of the only or first one where none is named. `None` where there is no account at all.
+pub(crate) fn key(folder: &Folder, session: &SessionKeys, account: Option<&str>) -> Result<Option<SecretString>, ApiError> {
+    let of_session = session.with(|keys| match account {
+        Some(account) => keys.get(account).cloned(),
+        None => keys.values().next().cloned(),
+    });
+    if of_session.is_some() {
+        return Ok(of_session);
+    }
+    let accounts = Settings::load(folder)?.vast_accounts;
+    let name = match account {
+        Some(account) => accounts.into_iter().find(|known| known == account).ok_or_else(|| {
+            ApiError::new("unknown-account", format!("no account is called {account:?}")).hint("`dwellctl keys list` lists them")
+        })?,
+        None => match accounts.into_iter().next() {
+            Some(first) => first,
+            None => return Ok(None),
+        },
+    };
+    match entry(&name)?.get_password() {
+        Ok(key) => Ok(Some(SecretString::from(key))),
+        Err(keyring::Error::NoEntry) => Err(ApiError::new("no-key", format!("the keychain has no key of {name:?} any more"))
+            .hint("add it again: dwellctl keys add")),
+        Err(error) => Err(unavailable(&error)),
+    }
+}
+
+/// The key in `VAST_API_KEY`.
+pub(crate) fn of_environment() -> Result<(SecretString, String), ApiError> {
+    match std::env::var("VAST_API_KEY") {
+        Ok(key) if !key.trim().is_empty() => Ok((SecretString::from(key.trim().to_owned()), "VAST_API_KEY".to_owned())),
+        _ => Err(ApiError::new("no-key", "VAST_API_KEY is not set")),
+    }
+}
+
+/// Where vast.ai's own client keeps its key: `$XDG_CONFIG_HOME/vastai/vast_api_key`, and of old `~/.vast_api_key`.
+fn files_of_vastai() -> Vec<PathBuf> {
+    let home = directories::BaseDirs::new();
+    let Some(home) = home else { return Vec::new() };
+    vec![home.config_dir().join("vastai/vast_api_key"), home.home_dir().join(".vast_api_key")]
+}
+
+/// The key of vast.ai's own client, on request only: from `VAST_API_KEY`, else from its file.
+pub(crate) fn of_vastai() -> Result<(SecretString, String), ApiError> {
+    if let Ok(found) = of_environment() {
+        return Ok(found);
+    }
+    for path in files_of_vastai() {
+        let small = std::fs::metadata(&path).is_ok_and(|told| told.len() <= KEY_CHARACTERS_MAX as u64);
+        if small && let Ok(key) = std::fs::read_to_string(&path) {
+            return Ok((SecretString::from(key.trim().to_owned()), path.display().to_string()));
+        }
+    }
+    Err(ApiError::new("no-key", "neither VAST_API_KEY nor a key file of vast.ai's client was found"))
+}

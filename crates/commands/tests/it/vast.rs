@@ -1,0 +1,82 @@
+//! vast.ai's own answers over HTTP, from a simulated vast.ai: records, the account, logs, and each way of refusing.
+
+use dwell_commands::{Scenario, SecretString, Served, VastClient, World, serve};
+
+const SCENARIO: &str = r#"
+name = "vast"
+title = "One rental"
+summary = "-"
+seed = 1
+start = "2026-03-13T17:00:00Z"
+duration = "2h"
+[[image]]
+id = "new"
+reference = "example/curio-cuzk:1"
+ships = ["setup", "benchdaemon", "benchout", "cuzk", "curio"]
+[[wave]]
+at = "-3h"
+image = "new"
+count = 30
+ram_gib = 256
+"#;
+
+async fn served(fault: &str) -> Served {
+    let scenario = Scenario::parse("test", &format!("{SCENARIO}{fault}")).unwrap();
+    let mut world = World::new(scenario, 1, dwell_commands::now());
+    let at = dwell_commands::later(world.now(), 60.0);
+    world.advance_to(at);
+    serve(world, 0.0, 0, 0).await.unwrap()
+}
+
+fn client(served: &Served) -> VastClient {
+    VastClient::new(&served.vast_url(), SecretString::from("any-key-will-do"), Default::default()).unwrap()
+}
+
+fn first(served: &Served) -> u64 {
+    served.with_world(|world| world.truth()[0].vast_id)
+}
+
+#[tokio::test]
+async fn records_account_and_logs() {
+    let served = served("").await;
+    let client = client(&served);
+    let id = first(&served);
+    let rentals = client.list().await.unwrap();
+    assert_eq!(rentals.len(), 30, "every page is read");
+    let record = client.show(id).await.unwrap().unwrap();
+    assert_eq!(record.actual_status.as_deref(), Some("running"));
+    assert!(record.start_date.is_some() && record.label.is_none() && record.dollars_per_h.is_some(), "{record:?}");
+    assert_eq!(client.show(1).await.unwrap(), None, "nobody's number is no error");
+    assert!(client.user().await.unwrap().credit_dollars.is_some_and(|credit| credit > 0.0));
+    let (text, _) = client.logs(id, false).await.unwrap();
+    assert!(text.contains("sshd"), "{text}");
+    let look = client.look(id).await;
+    assert_eq!((look.listed, look.listing_retired, look.rentals), (Some(true), false, Some((30, 0))));
+}
+
+#[tokio::test]
+async fn each_refusal_is_told_for_what_it_is() {
+    for (answer, code) in [
+        ("rate-limited", "too-often"),
+        ("unavailable", "vast-failed"),
+        ("html", "vast-failed"),
+        ("auth", "key-refused"),
+        ("session", "key-refused"),
+    ] {
+        let fault = format!("\n[[fault]]\nkind = \"vast-http-error-exit0\"\nat = \"0s\"\nwith = {{ answer = \"{answer}\" }}\n");
+        let served = served(&fault).await;
+        let error = client(&served).user().await.unwrap_err();
+        assert_eq!(error.code.as_str(), code, "{answer}: {error}");
+        let look = client(&served).look(first(&served)).await;
+        assert!(matches!(look.record, dwell_fleet::look::VastShown::Refused(_)) && look.listed.is_none(), "{answer}: {look:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_retired_listing_is_not_an_empty_account() {
+    let served = served("\n[[fault]]\nkind = \"vast-list-retired\"\nat = \"0s\"\n").await;
+    let client = client(&served);
+    assert!(client.list().await.is_err());
+    let look = client.look(first(&served)).await;
+    assert!(look.listing_retired && look.listed.is_none() && look.rentals.is_none(), "{look:?}");
+}
