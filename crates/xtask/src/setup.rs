@@ -31,7 +31,7 @@ struct Need {
     arch: &'static str,
 }
 
-const NEEDS: [Need; 12] = [
+const NEEDS: [Need; 13] = [
     Need {
         what: "a C compiler",
         from: Purpose::Terminal,

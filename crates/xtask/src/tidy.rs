@@ -24,7 +24,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
 ];
 
 /// Crates that only the named members may use: what opens sockets, knows SQL or a window.
-const ONLY_IN: [(&str, &[&str]); 7] = [
+const ONLY_IN: [(&str, &[&str]); 9] = [
     ("reqwest", &["dwell-clients"]),
     ("rusqlite", &["dwell-history"]),
     ("tauri", &["dwell-desktop"]),

@@ -1132,10 +1132,6 @@ channels: Array<ChannelView>,
  */
 next_checks: Array<CheckView>, 
 /**
- * Whether looks can be made from here; else why not.
- */
-looks_wanting: string | null, 
-/**
  * What to do by what is thought now.
  */
 act: string | null, 
@@ -1339,6 +1335,10 @@ uncertainty: number,
  * Causes that it would tell apart: titles, a group each.
  */
 separates: Array<Array<string>>, 
+/**
+ * Why it cannot be made from here, where it cannot.
+ */
+wanting: string | null, 
 /**
  * How to do it by hand.
  */
@@ -1609,6 +1609,20 @@ file_name: string,
  * The text.
  */
 text: string, };
+export type Accounts = { 
+/**
+ * They.
+ */
+accounts: Array<Account>, };
+export type Account = { 
+/**
+ * The operator's name for it.
+ */
+name: string, 
+/**
+ * Where its key is, or why it cannot be had.
+ */
+state: string, };
 export type RentedBefore = { 
 /**
  * The date.
@@ -1710,6 +1724,8 @@ export const api = {
   explain: (request: CauseRequest): Promise<CauseView> => call("explain", request),
   /** Who was rented before a date */
   rented_before: (request: RentedBefore): Promise<Rented> => call("rented_before", request),
+  /** List vast.ai accounts */
+  keys: (): Promise<Accounts> => call("keys", {}),
   /** Read everything now */
   refresh: (): Promise<Nothing> => call("refresh", {}),
   /** List saved fleets */
@@ -1756,6 +1772,7 @@ export const commands = [
   { name: "causes", risk: "read", title: "List the catalogue of causes", keys: "" },
   { name: "explain", risk: "read", title: "Explain a cause", keys: "" },
   { name: "rented_before", risk: "read", title: "Who was rented before a date", keys: "" },
+  { name: "keys", risk: "read", title: "List vast.ai accounts", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },
   { name: "fleets", risk: "read", title: "List saved fleets", keys: "" },
   { name: "connect", risk: "view", title: "Connect to a manager", keys: "g c" },
