@@ -141,7 +141,7 @@ fn tell_page(page: &DiagnosisPage) {
     }
     out("\nNext");
     if page.next_checks.is_empty() {
-        out("  Every look that could tell more was made.");
+        out("  No further look is expected to tell more.");
     }
     for check in page.next_checks.iter().take(4) {
         out(&format!("  {} (about {:.0} s)", clean(&check.title), check.seconds));

@@ -171,7 +171,7 @@ fn markdown(pages: &[(DiagnosisPage, InstancePage)], watching: &Watching, now: T
         line("### Not looked at".to_owned());
         line(String::new());
         if page.next_checks.is_empty() {
-            line("Every look that could tell more was made.".to_owned());
+            line("No further look is expected to tell more.".to_owned());
         }
         for check in &page.next_checks {
             line(format!("- {}: {}", clean(&check.title), raw(&check.by_hand)));
