@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use dwell_commands::drill::{self, DrillRun, DrillTotals};
+use dwell_commands::drill::{self, DrillInstance, DrillRun, DrillTotals};
 use dwell_commands::words::duration;
 use dwell_commands::{ApiError, FaultKind, Scenario, Value, fault_kinds, scenario_schema, shipped};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -132,7 +132,7 @@ fn faults(args: &Args) -> anyhow::Result<()> {
 
 fn tell_run(scenario: &Scenario, run: &DrillRun) {
     out(&format!("{} (seed {}), {} simulated", clean(&scenario.title), run.seed, duration(run.simulated_s)));
-    let mut table = print::table(&["Instance", "Truth", "Fault at", "Flagged at", "Said", "Expected"]);
+    let mut table = print::table(&["Instance", "Truth", "Fault at", "Flagged at", "Said", "Expected", "Thought, after looking"]);
     let time = |seconds: Option<f64>| seconds.map_or_else(|| "\u{2013}".to_owned(), duration);
     for it in &run.instances {
         let id = it.id.clone().unwrap_or_else(|| format!("vast-{}", it.vast_id));
@@ -145,6 +145,7 @@ fn tell_run(scenario: &Scenario, run: &DrillRun) {
             time(it.flagged_at_s),
             clean(&it.verdict),
             expected.map_or_else(|| "\u{2013}".to_owned(), |expected| expected.verdict.clone()),
+            thought(it),
         ]);
     }
     out(&table.to_string());
@@ -153,6 +154,16 @@ fn tell_run(scenario: &Scenario, run: &DrillRun) {
     for diagnosis in &scenario.diagnoses {
         let says: Vec<&str> = diagnosis.says.split_whitespace().collect();
         out(&format!("\nA perfect diagnosis: {}. {}", diagnosis.verdict(), says.join(" ")));
+    }
+}
+
+/// What the latest investigation came to: the best cause, with those that nothing told apart from it.
+fn thought(it: &DrillInstance) -> String {
+    let Some(last) = it.investigations.last() else { return "\u{2013}".to_owned() };
+    let first = last.causes.first().map_or_else(String::new, |cause| format!("{}: {}", cause.standing, cause.id));
+    match last.group.len() {
+        0 | 1 => first,
+        more => format!("{first}, not told from {} more", more - 1),
     }
 }
 
@@ -183,6 +194,9 @@ fn tell_totals(totals: &DrillTotals) {
     out(&format!("                    of {} without one: {} not accused", it.sound, it.sound_right));
     out(&format!("confirmed           {}, of which {} wrong", it.confirmed, it.confirmed_wrong));
     let brier = it.brier.map_or_else(|| "\u{2013}".to_owned(), |brier| brier.to_string());
+    let calibration: Vec<String> =
+        it.calibration.iter().map(|(from, (said, right))| format!("{from} and up {right} of {said}")).collect();
+    out(&format!("first cause right   by the probability given to it: {}", calibration.join(", ")));
     out(&format!("looks               {}; Brier score {brier} (0 is perfect, 2 the worst)", it.looks));
 }
 

@@ -80,3 +80,43 @@ async fn a_retired_listing_is_not_an_empty_account() {
     let look = client.look(first(&served)).await;
     assert!(look.listing_retired && look.listed.is_none() && look.rentals.is_none(), "{look:?}");
 }
+
+/// A real fleet, as far as Dwell can tell: connected by address. vast.ai is asked with the operator's key; the machine is not.
+#[tokio::test]
+async fn on_a_connected_fleet_vast_is_asked_with_the_operators_key() {
+    use dwell_commands::App;
+    use dwell_commands::dto::*;
+
+    let served = served("").await;
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    app.set_vast_address(served.vast_url());
+    app.connect(ConnectRequest { address: served.url(), name: None }).await.unwrap();
+    let id = loop {
+        if let Some(row) = app.fleet(Nothing {}).await.ok().and_then(|view| view.instances.first().cloned()) {
+            break row.id;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    };
+    let wanting =
+        |page: &DiagnosisPage, check: &str| page.next_checks.iter().find(|it| it.check == check).map(|it| it.wanting.clone());
+    let page = app.diagnosis(InstanceRequest { id: id.clone() }).await.unwrap();
+    let without = wanting(&page, "ask-vast").expect("vast.ai is worth asking");
+    assert!(without.is_some_and(|why| why.contains("key")), "{:?}", page.next_checks);
+    let refused = app.make_look(LookRequest { id: id.clone(), check: "ask-vast".into() }).await.unwrap_err();
+    assert_eq!(refused.code, "no-key");
+
+    app.add_key("mine", SecretString::from("any-key-will-do"), true).await.unwrap();
+    let page = app.diagnosis(InstanceRequest { id: id.clone() }).await.unwrap();
+    assert_eq!(wanting(&page, "ask-vast"), Some(None));
+    assert!(wanting(&page, "ssh-probe").is_none_or(|why| why.is_some()), "machines are not looked at from here");
+    let page = app.make_look(LookRequest { id: id.clone(), check: "ask-vast".into() }).await.unwrap();
+    let vast = page.channels.iter().find(|it| it.channel == "vast-record").unwrap();
+    assert_eq!((vast.health.as_str(), vast.facts > 10), ("working", true), "{vast:?}");
+    let page = app.make_look(LookRequest { id: id.clone(), check: "container-log".into() }).await.unwrap();
+    assert!(page.notes.iter().filter(|note| note.kind == "look").count() == 2, "{:?}", page.notes);
+    assert_eq!(app.make_look(LookRequest { id, check: "ssh-probe".into() }).await.unwrap_err().code, "cannot-look");
+    // The key is in nothing that was written.
+    let settings = std::fs::read_to_string(folder.path().join("settings.toml")).unwrap();
+    assert!(!settings.contains("any-key"), "{settings}");
+}
