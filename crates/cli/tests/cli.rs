@@ -250,6 +250,7 @@ fn a_cause_is_explained_and_a_misspelt_one_names_its_nearest() {
     let folder = tempfile::tempdir().unwrap();
     let output = dwellctl(folder.path(), &["explain", "gpu-fell-off-bus"]);
     insta::assert_snapshot!(text(&output.stdout));
+    assert!(dwellctl(folder.path(), &["explain", "not-in-the-catalogue"]).status.success());
     let wrong = dwellctl(folder.path(), &["explain", "gpu-fel-off-bus"]);
     assert!(!wrong.status.success() && text(&wrong.stderr).contains("did you mean gpu-fell-off-bus"), "{}", text(&wrong.stderr));
     let list = json(&dwellctl(folder.path(), &["explain", "--json"]));

@@ -562,6 +562,25 @@ fn often(share: f32) -> &'static str {
 
 /// A cause, explained.
 pub fn explain(id: &str) -> Result<CauseView, ApiError> {
+    if id == NOT_IN_CATALOGUE {
+        return Ok(CauseView {
+            id: id.to_owned(),
+            title: UNKNOWN_TITLE.to_owned(),
+            what: "What is left over: at least a tenth is always kept for it, a quarter while fewer than two independent channels have \
+                   spoken. It gains where odd things were seen that no cause explains."
+                .to_owned(),
+            states: Vec::new(),
+            common: "unknown".to_owned(),
+            shows: Vec::new(),
+            never_shows: Vec::new(),
+            confirmed_by: Vec::new(),
+            excluded_by: Vec::new(),
+            act: Act::Wait.as_str().to_owned(),
+            remedy: "Gather what was seen (dwellctl diagnose ID --report markdown) and ask somebody.".to_owned(),
+            source: "design of this program".to_owned(),
+            ranked: true,
+        });
+    }
     let cause: &Cause = cause_of(id).ok_or_else(|| {
         let near = causes().iter().map(|cause| cause.id).min_by_key(|known| strsim::damerau_levenshtein(known, id));
         let hint = near.map_or_else(String::new, |near| format!("did you mean {near}? `dwellctl explain` lists them all"));
