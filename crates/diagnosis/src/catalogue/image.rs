@@ -6,12 +6,18 @@ use crate::fact::*;
 
 pub(super) const CAUSES: &[Cause] = &[
     cause("image-lacks-feature", "The image does not ship these logs: silence by design", ANY, Common::Common, Effect::Hides)
-        .shows(&[(SHIPPER_GONE, 0.93), (LOG_SPOKE, 0.3), (ONLY_EARLY_SOURCES, O), (MANAGER_OUT_OF_REACH, 0.01), (IMAGE_OLD, O), (LOGS_LOST_AT_RESTART, 0.02)])
+        .shows(&[
+            (SHIPPER_GONE, 0.93), (LOG_SPOKE, 0.3), (ONLY_EARLY_SOURCES, O), (MANAGER_OUT_OF_REACH, 0.01), (IMAGE_OLD, O),
+            (LOGS_LOST_AT_RESTART, 0.02),
+        ])
         .what("An image from before log shipping writes its logs on the machine only. It may be perfectly healthy; its silence tells nothing.")
         .remedy(Act::Wait, "Read the files on the machine. A newer image reaches only instances created after it.")
         .source("the seed article"),
     cause("stale-cached-latest", "The host took an old image from its cache", ANY, Common::Occasional, Effect::Hides)
-        .shows(&[(SHIPPER_GONE, 0.93), (LOG_SPOKE, 0.3), (ONLY_EARLY_SOURCES, O), (MANAGER_OUT_OF_REACH, 0.01), (IMAGE_OLD, A), (LOGS_LOST_AT_RESTART, 0.02)])
+        .shows(&[
+            (SHIPPER_GONE, 0.93), (LOG_SPOKE, 0.3), (ONLY_EARLY_SOURCES, O), (MANAGER_OUT_OF_REACH, 0.01), (IMAGE_OLD, A),
+            (LOGS_LOST_AT_RESTART, 0.02),
+        ])
         .what("It was rented after the newer image, and its host used what it held under the same tag.")
         .remedy(Act::MendImage, "Rent by digest instead of by tag.")
         .source("kubernetes/kubernetes#3028; kreuzwerker/terraform-provider-docker#58"),
@@ -40,19 +46,28 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Replace, "Rent a newer processor, or build the prover without ADX.")
         .source("filecoin-project/lotus#3891, #4467, #2332"),
     cause("gpu-arch-crash-before-main", "The prover crashes at start on this card generation", &[Registered, ParamsDone], Common::Occasional, Effect::Stops)
-        .shows(&[(DAEMON_ENDED_139, A), (DAEMON_GONE, A), (STATUS_REFUSED, A), (Fact::said("waits-for-daemon"), U), (BENCH_WAITS, U), (Fact::said("segfault"), S)])
+        .shows(&[
+            (DAEMON_ENDED_139, A), (DAEMON_GONE, A), (STATUS_REFUSED, A), (Fact::said("waits-for-daemon"), U),
+            (BENCH_WAITS, U), (Fact::said("segfault"), S),
+        ])
         .proof(&[&[DAEMON_ENDED_139]])
         .what("The prover was built without this card generation and crashes before its first line, even for --version.")
         .remedy(Act::MendImage, "Build for the card's generation. Compare cards: all of one generation, none of the others.")
         .source("filecoin-project/curio#1038"),
     cause("init-lib-crash-on-some-gpus", "A library divides by zero at start on this card", &[Registered, ParamsDone], Common::Rare, Effect::Stops)
-        .shows(&[(DAEMON_ENDED_136, A), (DAEMON_GONE, A), (STATUS_REFUSED, A), (Fact::said("waits-for-daemon"), U), (BENCH_WAITS, U)])
+        .shows(&[
+            (DAEMON_ENDED_136, A), (DAEMON_GONE, A), (STATUS_REFUSED, A), (Fact::said("waits-for-daemon"), U),
+            (BENCH_WAITS, U),
+        ])
         .proof(&[&[DAEMON_ENDED_136]])
         .what("A library that is loaded at start divides by zero on some pairs of card and driver.")
         .remedy(Act::MendImage, "Another version of the library, or other cards.")
         .source("dstackai/dstack#2963"),
     cause("image-missing-tool", "The entrypoint calls a program that the image lacks", &[Loading, Registered], Common::Occasional, Effect::Stops)
-        .shows(&[(Fact::said("command-missing"), A), (SCRIPT_LACKED_TOOL, A), (SCRIPT_GONE, A), (TUNNEL_GONE, U), (SHIPPER_GONE, U), (SSH_REFUSED, S), (LOG_SPOKE, N)])
+        .shows(&[
+            (Fact::said("command-missing"), A), (SCRIPT_LACKED_TOOL, A), (SCRIPT_GONE, A), (TUNNEL_GONE, U), (SHIPPER_GONE, U),
+            (SSH_REFUSED, S), (LOG_SPOKE, N),
+        ])
         .proof(&[&[Fact::said("command-missing"), SCRIPT_LACKED_TOOL]])
         .what("The entrypoint ended at a command that is not in the image: it never registered.")
         .remedy(Act::MendImage, "Add the tool to the image.")

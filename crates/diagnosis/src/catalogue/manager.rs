@@ -12,7 +12,10 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendManager, "Run the client by hand on the manager's host: its error is not in the manager's log.")
         .source("manager source: monitor loop"),
     cause("vast-cli-hang", "The manager's vast.ai client hangs", ANY, Common::Rare, Effect::Harmless)
-        .shows(&[(LIST_OLD, A), (LISTING_SILENT, A), (Fact::said("listing-failed"), 0.01), (Fact::said("listing-empty-output"), 0.01), (Fact::said("listing-odd"), 0.01)])
+        .shows(&[
+            (LIST_OLD, A), (LISTING_SILENT, A), (Fact::said("listing-failed"), 0.01),
+            (Fact::said("listing-empty-output"), 0.01), (Fact::said("listing-odd"), 0.01),
+        ])
         .proof(&[&[LIST_OLD, LISTING_SILENT]])
         .what("The client never ends and the monitor waits without a word: the list is old and nothing is killed.")
         .remedy(Act::MendManager, "End the vastai process on the manager's host.")
@@ -30,25 +33,37 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Wait, "Wait until it has started; a newer client.")
         .source("vast-ai/vast-cli: age worked out from start_date"),
     cause("vast-http-error-exit0", "vast.ai refuses, and its client calls that success", ANY, Common::Rare, Effect::Harmless)
-        .shows(&[(LIST_OLD, A), (Fact::said("listing-empty-output"), A), (LISTING_SILENT, 0.01), (VAST_REFUSES, A), (LISTING_RETIRED, 0.004)])
+        .shows(&[
+            (LIST_OLD, A), (Fact::said("listing-empty-output"), A), (LISTING_SILENT, 0.01), (VAST_REFUSES, A),
+            (LISTING_RETIRED, 0.004),
+        ])
         .proof(&[&[Fact::said("listing-empty-output"), VAST_REFUSES]])
         .what("On an HTTP error the client prints nothing and ends with status 0: the manager reads an empty text and keeps its old list.")
         .remedy(Act::MendManager, "Ask vast.ai yourself: the status it answers with tells which.")
         .source("vast-ai/vast-cli: main"),
     cause("vast-list-retired", "vast.ai has retired the listing that the client calls", ANY, Common::Rare, Effect::Harmless)
-        .shows(&[(LIST_OLD, A), (Fact::said("listing-empty-output"), A), (LISTING_SILENT, 0.01), (VAST_REFUSES, 0.01), (LISTING_RETIRED, A)])
+        .shows(&[
+            (LIST_OLD, A), (Fact::said("listing-empty-output"), A), (LISTING_SILENT, 0.01), (VAST_REFUSES, 0.01),
+            (LISTING_RETIRED, A),
+        ])
         .proof(&[&[Fact::said("listing-empty-output"), LISTING_RETIRED]])
         .what("The old listing answers 410: the manager keeps its old list for ever.")
         .remedy(Act::MendManager, "A newer client.")
         .source("vast.ai's documentation: v0 listing"),
     cause("vast-empty-list", "The manager's key belongs to another account", &[Killed, Vanished, Loading], Common::Rare, Effect::Ends)
-        .shows(&[(KILLED_DISAPPEARED, A), (KILLED_TOGETHER, A), (LISTED_NONE, A), (RECORD_ABSENT, 0.02), (KILLED_STILL_LISTED, O), (LABEL_ODD, 0.004)])
+        .shows(&[
+            (KILLED_DISAPPEARED, A), (KILLED_TOGETHER, A), (LISTED_NONE, A), (RECORD_ABSENT, 0.02), (KILLED_STILL_LISTED, O),
+            (LABEL_ODD, 0.004),
+        ])
         .proof(&[&[KILLED_DISAPPEARED, KILLED_TOGETHER, LISTED_NONE]])
         .what("An empty list made the manager write the whole fleet off in one second. At vast.ai it runs on and costs money.")
         .remedy(Act::MendManager, "Check the key that the manager uses; nothing was destroyed.")
         .source("vast-ai/vast-cli: null becomes an empty list"),
     cause("vast-partial-list", "The manager sees only the first page of its rentals", &[Killed, Vanished, Loading], Common::Rare, Effect::Ends)
-        .shows(&[(KILLED_DISAPPEARED, A), (LISTED_ONE_PAGE, A), (RECORD_ABSENT, 0.02), (KILLED_TOGETHER, O), (KILLED_STILL_LISTED, O), (LISTED_NONE, 0.004)])
+        .shows(&[
+            (KILLED_DISAPPEARED, A), (LISTED_ONE_PAGE, A), (RECORD_ABSENT, 0.02), (KILLED_TOGETHER, O),
+            (KILLED_STILL_LISTED, O), (LISTED_NONE, 0.004),
+        ])
         .proof(&[&[KILLED_DISAPPEARED, LISTED_ONE_PAGE]])
         .what("An old client reads one page of 25: what is beyond looks gone and is written off, while it runs on and costs money.")
         .remedy(Act::MendManager, "A newer client.")
@@ -71,17 +86,29 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("manager source: dashboard scan"),
     // Its kills.
     cause("destroy-false-success", "Destroyed by the manager's word only", &[Killed, BenchDone, Running], Common::Occasional, Effect::Ends)
-        .shows(&[(KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_RATE_LOW, O), (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3), (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1)])
+        .shows(&[
+            (KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_RATE_LOW, O),
+            (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3),
+            (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1),
+        ])
         .what("The client asked for confirmation, found no terminal, printed \u{201c}Aborted.\u{201d} and ended with status 0. The rental runs and costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai; give the client -y, or pin its version.")
         .source("vast-ai/vast-cli c965806; manager checks the exit code alone"),
     cause("vast-destroy-refused", "vast.ai refused to destroy, with status 200", &[Killed], Common::Rare, Effect::Ends)
-        .shows(&[(KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_RATE_LOW, O), (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3), (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1)])
+        .shows(&[
+            (KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_RATE_LOW, O),
+            (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3),
+            (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1),
+        ])
         .what("vast.ai answered success: false; the client ended with status 0 and the manager believed it. The rental costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai and read the answer.")
         .source("vast-ai/vast-cli: destroy"),
     cause("destroy-failed-logged", "The manager failed to destroy it, and says so", &[Killed], Common::Occasional, Effect::Ends)
-        .shows(&[(KILLED_STILL_LISTED, A), (Fact::said("destroy-failed"), A), (KILLED_RATE_LOW, O), (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3), (DESTROYED_BY_ITS_WORD, 0.01), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01)])
+        .shows(&[
+            (KILLED_STILL_LISTED, A), (Fact::said("destroy-failed"), A), (KILLED_RATE_LOW, O), (KILLED_RATE_ZERO, 0.3),
+            (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3), (DESTROYED_BY_ITS_WORD, 0.01),
+            (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01),
+        ])
         .proof(&[&[KILLED_STILL_LISTED, Fact::said("destroy-failed")]])
         .what("The client ended with an error. The row is killed all the same and the manager does not try again: the rental costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai.")
@@ -97,7 +124,10 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("manager source: clean-up")
         .unranked(),
     cause("kill-before-destroy-ordering", "Killed without naming the rental", &[Killed], Common::Occasional, Effect::Ends)
-        .shows(&[(KILLED_STILL_LISTED, A), (KILLED_BY_HAND, A), (DESTROYED_BY_ITS_WORD, 0.01), (Fact::said("destroy-failed"), 0.01), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01)])
+        .shows(&[
+            (KILLED_STILL_LISTED, A), (KILLED_BY_HAND, A), (DESTROYED_BY_ITS_WORD, 0.01), (Fact::said("destroy-failed"), 0.01),
+            (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01),
+        ])
         .proof(&[&[KILLED_STILL_LISTED, KILLED_BY_HAND]])
         .what("Somebody had the row killed without its vast.ai number: only the row was. The rental costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai; always name the rental.")
@@ -145,24 +175,37 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("manager source: registration")
         .unranked(),
     cause("register-falls-through", "Registered again under a second row", ANY, Common::Rare, Effect::Harmless)
-        .shows(&[(TWIN_ROW, A), (LABEL_ODD, 0.01), (KILLED_DISAPPEARED, 0.4), (RECORD_ABSENT, 0.3), (DESTROYED_BY_ITS_WORD, 0.4), (KILLED_AND_BACK, 0.3), (LATE, O), (LOG_SILENT, 0.3), (STARTED_OVER, O), (WORK_GOES_ON, 0.7), (GPU_IDLE, O)])
+        .shows(&[
+            (TWIN_ROW, A), (LABEL_ODD, 0.01), (KILLED_DISAPPEARED, 0.4), (RECORD_ABSENT, 0.3), (DESTROYED_BY_ITS_WORD, 0.4),
+            (KILLED_AND_BACK, 0.3), (LATE, O), (LOG_SILENT, 0.3), (STARTED_OVER, O), (WORK_GOES_ON, 0.7), (GPU_IDLE, O),
+        ])
         .what("The look-up of its name failed, so a second row was made for the same rental: a kill of one hits both.")
         .remedy(Act::MendManager, "Go by the newer row; mend the database.")
         .source("manager source: registration"),
     cause("sqlite-busy", "The manager's database is locked", ANY, Common::Rare, Effect::Stops)
-        .shows(&[(Fact::said("database-locked"), O), (Fact::said("manager-unanswered"), A), (RECORD_ABSENT, O), (NO_ADDRESS, O), (NO_CONTAINER, O), (MANAGER_OUT_OF_REACH, 0.002), (LOG_SILENT, 0.2), (FETCH_GONE, O), (SCRIPT_GONE, 0.02), (LOG_SPOKE, U), (TUNNEL_GONE, 0.01)])
+        .shows(&[
+            (Fact::said("database-locked"), O), (Fact::said("manager-unanswered"), A), (RECORD_ABSENT, O), (NO_ADDRESS, O),
+            (NO_CONTAINER, O), (MANAGER_OUT_OF_REACH, 0.002), (LOG_SILENT, 0.2), (FETCH_GONE, O), (SCRIPT_GONE, 0.02),
+            (LOG_SPOKE, U), (TUNNEL_GONE, 0.01),
+        ])
         .proof(&[&[Fact::said("database-locked")]])
         .what("Reports are refused and its own kills are not written: instances wait in the state they were in.")
         .remedy(Act::MendManager, "Find who holds the database; restart the manager.")
         .source("manager source: 5 s busy time-out"),
     cause("bad-timestamp", "A time is missing in the manager's row", &[ParamsDone, Registered], Common::Rare, Effect::Harmless)
-        .shows(&[(NO_PARAMETER_TIME, A), (Fact::said("no-timestamp"), A), (LATE, O), (LOG_SILENT, O), (WORK_GOES_ON, O), (GPU_IDLE, O)])
+        .shows(&[
+            (NO_PARAMETER_TIME, A), (Fact::said("no-timestamp"), A), (LATE, O), (LOG_SILENT, O), (WORK_GOES_ON, O),
+            (GPU_IDLE, O),
+        ])
         .proof(&[&[NO_PARAMETER_TIME, Fact::said("no-timestamp")]])
         .what("Without that time the manager's timer never ends: what hangs in it hangs for ever.")
         .remedy(Act::MendManager, "Write the time into its database; Dwell's own clock watches it.")
         .source("manager source: monitor loop"),
     cause("clock-step", "The manager's clock jumped", ANY, Common::Rare, Effect::Harmless)
-        .shows(&[(KILLED_TOO_SOON, U), (LIST_OLD, O), (MANAGER_CLOCK_OFF, A), (KILLED_BENCHMARK_TIMEOUT, O), (KILLED_PARAMS_TIMEOUT, O), (LATE, 0.7), (LOG_SILENT, 0.7), (GPU_IDLE, 0.2)])
+        .shows(&[
+            (KILLED_TOO_SOON, U), (LIST_OLD, O), (MANAGER_CLOCK_OFF, A), (KILLED_BENCHMARK_TIMEOUT, O),
+            (KILLED_PARAMS_TIMEOUT, O), (LATE, 0.7), (LOG_SILENT, 0.7), (GPU_IDLE, 0.2),
+        ])
         .proof(&[&[KILLED_TOO_SOON, MANAGER_CLOCK_OFF]])
         .what("A jump ahead lets all its timers run out at once.")
         .remedy(Act::MendManager, "Mend its clock.")

@@ -6,13 +6,19 @@ use crate::fact::*;
 
 pub(super) const CAUSES: &[Cause] = &[
     cause("tunnel-never-up", "The tunnel to the manager does not run", &[Loading], Common::Occasional, Effect::Stops)
-        .shows(&[(NOT_RUNNING, 0.02), (TUNNEL_GONE, A), (Fact::said("manager-unanswered"), A), (MANAGER_OUT_OF_REACH, A), (SCRIPT_GONE, 0.02), (LOG_SPOKE, N), (SHIPPER_GONE, 0.05), (NO_ENTRYPOINT_LOG, 0.02)])
+        .shows(&[
+            (NOT_RUNNING, 0.02), (TUNNEL_GONE, A), (Fact::said("manager-unanswered"), A), (MANAGER_OUT_OF_REACH, A),
+            (SCRIPT_GONE, 0.02), (LOG_SPOKE, N), (SHIPPER_GONE, 0.05), (NO_ENTRYPOINT_LOG, 0.02),
+        ])
         .proof(&[&[TUNNEL_GONE, Fact::said("manager-unanswered")]])
         .what("Its tunnel client is not running: it can neither register nor log.")
         .remedy(Act::MendInstance, "Look at the tunnel's own log; check its secret and its server.")
         .source("failure catalogue 2.E"),
     cause("tunnel-half-open", "The tunnel accepts and delivers nothing", ANY, Common::Occasional, Effect::Hides)
-        .shows(&[(MANAGER_OUT_OF_REACH, A), (RECORD_ABSENT, 0.01), (FETCH_GONE, 0.4), (Fact::said("manager-unanswered"), O), (TUNNEL_GONE, 0.02), (SHIPPER_GONE, 0.03), (LOG_SPOKE, 0.9), (WORK_GOES_ON, 0.85), (LATE, O), (NAMES_FAIL, 0.01)])
+        .shows(&[
+            (MANAGER_OUT_OF_REACH, A), (RECORD_ABSENT, 0.01), (FETCH_GONE, 0.4), (Fact::said("manager-unanswered"), O),
+            (TUNNEL_GONE, 0.02), (SHIPPER_GONE, 0.03), (LOG_SPOKE, 0.9), (WORK_GOES_ON, 0.85), (LATE, O), (NAMES_FAIL, 0.01),
+        ])
         .proof(&[&[MANAGER_OUT_OF_REACH, WORK_GOES_ON]])
         .what("Its side believes that it is connected, and what it sends is swallowed: reports and logs stop at one instant, the work goes on.")
         .remedy(Act::MendInstance, "Restart the tunnel client; give it keep-alives.")
@@ -34,7 +40,10 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::MendInstance, "Give it another resolver, or replace it.")
         .source("failure catalogue 2.E"),
     cause("mtu-blackhole", "Small packets pass, large ones are lost", &[Registered], Common::Rare, Effect::Stops)
-        .shows(&[(FETCH_SLEEPS, A), (LOG_SILENT, U), (LOG_SPOKE, O), (NAMES_FAIL, 0.01), (MANAGER_OUT_OF_REACH, 0.03), (FETCH_GONE, 0.02)])
+        .shows(&[
+            (FETCH_SLEEPS, A), (LOG_SILENT, U), (LOG_SPOKE, O), (NAMES_FAIL, 0.01), (MANAGER_OUT_OF_REACH, 0.03),
+            (FETCH_GONE, 0.02),
+        ])
         .what("Requests that fit one packet get through and bodies do not: it registers, and neither fetches nor logs.")
         .remedy(Act::Replace, "Clamp the segment size, or replace it.")
         .source("failure catalogue 2.E (inferred there)"),

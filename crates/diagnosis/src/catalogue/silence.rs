@@ -43,7 +43,10 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("manager source: log route")
         .unranked(),
     cause("log-cr-no-newline", "A progress bar without line ends", &[super::Phase::Registered, super::Phase::Loading], Common::Occasional, Effect::Harmless)
-        .shows(&[(RETURNED_CARRIAGES, U), (LOG_SILENT, 0.8), (FETCH_SLEEPS, 0.03), (LOG_SPOKE, 0.8), (FETCH_GONE, 0.03), (SHIPPER_GONE, 0.02)])
+        .shows(&[
+            (RETURNED_CARRIAGES, U), (LOG_SILENT, 0.8), (FETCH_SLEEPS, 0.03), (LOG_SPOKE, 0.8), (FETCH_GONE, 0.03),
+            (SHIPPER_GONE, 0.02),
+        ])
         .proof(&[&[RETURNED_CARRIAGES]])
         .what("The fetcher draws its progress with carriage returns; the shipper waits for the end of a line that never comes.")
         .remedy(Act::MendImage, "Have it print lines.")
