@@ -245,7 +245,10 @@ impl Cases {
             if ended_before {
                 return;
             }
-            let of_scenario = expected.map(|expected| expected.causes.clone()).unwrap_or_default();
+            // What the scenario expects of those it strikes is not the truth of one it did not strike.
+            let is_fault = |id: &String| scenario.faults.iter().any(|fault| fault.kind.get_ref() == id);
+            let mut of_scenario = expected.map(|expected| expected.causes.clone()).unwrap_or_default();
+            of_scenario.retain(|id| !is_fault(id));
             there = if of_scenario.is_empty() { vec![NOT_STUCK_YET.to_owned()] } else { of_scenario };
         } else if expected.is_none() {
             // Struck by something that the scenario expects nothing of here: both are right.

@@ -45,7 +45,7 @@ pub struct Investigation {
     pub in_group: bool,
     /// A true cause was in the first group before looking.
     pub in_group_before: bool,
-    /// Something was called confirmed.
+    /// What was called confirmed, after the looks or before them.
     pub confirmed: Option<String>,
     /// Something confirmed was not true.
     pub confirmed_wrong: bool,
@@ -146,7 +146,9 @@ pub(crate) fn investigation(
     }
     let is_true = |id: &str| truth.iter().any(|known| known == id);
     let place = after.hypotheses.iter().take(CAUSES_SHOWN).position(|it| is_true(it.id)).map(|place| place + 1);
-    let confirmed: Vec<&str> = after.hypotheses.iter().filter(|it| it.standing == Standing::Confirmed).map(|it| it.id).collect();
+    // What was called confirmed at first counts as much as what is after the looks.
+    let said = after.hypotheses.iter().chain(&before.hypotheses);
+    let confirmed: Vec<&str> = said.filter(|it| it.standing == Standing::Confirmed).map(|it| it.id).collect();
     // With several true causes, the most probable of them counts.
     let true_share: f64 = after.hypotheses.iter().filter(|it| is_true(it.id)).map(|it| it.probability).fold(0.0, f64::max);
     let others: f64 = after.hypotheses.iter().filter(|it| !is_true(it.id)).map(|it| it.probability * it.probability).sum();
