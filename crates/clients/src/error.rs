@@ -35,6 +35,20 @@ pub enum Code {
     NotVast,
     /// This machine cannot make HTTPS clients: no CA certificates.
     NoCertificates,
+    /// There is no `ssh` on this machine.
+    NoSsh,
+    /// The other side accepts none of the operator's SSH keys.
+    SshKeyRefused,
+    /// The host key is not known here yet.
+    HostKeyUnknown,
+    /// The host key is not the one that is known.
+    HostKeyChanged,
+    /// The local port is taken.
+    PortInUse,
+    /// The name of the host is not found.
+    NameUnknown,
+    /// `ssh` failed otherwise.
+    SshFailed,
 }
 
 impl Code {
@@ -56,6 +70,13 @@ impl Code {
             Self::VastFailed => "vast-failed",
             Self::NotVast => "not-vast",
             Self::NoCertificates => "no-certificates",
+            Self::NoSsh => "no-ssh",
+            Self::SshKeyRefused => "ssh-key-refused",
+            Self::HostKeyUnknown => "host-key-unknown",
+            Self::HostKeyChanged => "host-key-changed",
+            Self::PortInUse => "port-in-use",
+            Self::NameUnknown => "name-unknown",
+            Self::SshFailed => "ssh-failed",
         }
     }
 

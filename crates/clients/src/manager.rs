@@ -8,7 +8,7 @@ use reqwest::Url;
 use serde::de::DeserializeOwned;
 
 use crate::request::read;
-use crate::{Call, Code, FetchError, Method, SIMULATED_HEADER};
+use crate::{Call, Code, FetchError, Method, SIMULATED_HEADER, Ssh, SshTarget, Tunnel};
 
 /// Limits of every call.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,9 @@ pub struct Answered<T> {
 pub struct ManagerClient {
     http: reqwest::Client,
     base: Url,
+    tunnel: Option<Tunnel>,
+    /// As it is shown, and as its history is kept: not by a port that differs from run to run.
+    shown: String,
     limits: Limits,
 }
 
@@ -74,12 +77,32 @@ impl ManagerClient {
                     format!("cannot set up HTTPS on this machine: {error}; on Debian and Ubuntu install ca-certificates"),
                 )
             })?;
-        Ok(Self { http, base: url, limits })
+        let shown = url.as_str().trim_end_matches('/').to_owned();
+        Ok(Self { http, base: url, tunnel: None, shown, limits })
+    }
+
+    /// A client of the manager at `base` as seen from `target`, through an SSH tunnel that opens now and stays. Runs on the
+    /// present runtime.
+    pub fn through(ssh: Ssh, target: SshTarget, base: &str, limits: Limits) -> Result<Self, FetchError> {
+        let mut client = Self::new(base, limits)?;
+        if client.base.scheme() != "http" {
+            return Err(FetchError::new(Code::BadAddress, "through SSH a manager is asked by plain http: SSH is what encrypts"));
+        }
+        let host = client.base.host_str().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        let port = client.base.port_or_known_default().unwrap_or(80);
+        client.shown = format!("{} via {}", client.shown, target.as_str());
+        client.tunnel = Some(Tunnel::open(ssh, target, (host, port), None));
+        Ok(client)
     }
 
     /// The address, as it is shown.
     pub fn base(&self) -> &str {
-        self.base.as_str().trim_end_matches('/')
+        &self.shown
+    }
+
+    /// The tunnel that it goes through.
+    pub fn tunnel(&self) -> Option<&Tunnel> {
+        self.tunnel.as_ref()
     }
 
     /// Sends a call and reads its answer.
@@ -95,15 +118,30 @@ impl ManagerClient {
 
     async fn send_once<T: DeserializeOwned>(&self, call: &Call) -> Result<Answered<T>, FetchError> {
         let within = self.limits.within_at_most.map_or(call.within, |most| most.min(call.within));
-        let (status, simulated, body) = match tokio::time::timeout(within, self.exchange(call)).await {
-            Ok(exchanged) => exchanged?,
+        let mut base = self.base.clone();
+        let refusals = self.tunnel.as_ref().map(Tunnel::refusals);
+        if let Some(tunnel) = &self.tunnel {
+            let port = tunnel.port().await?;
+            // Neither can fail: the host is an address, and http has ports.
+            let _ = base.set_host(Some("127.0.0.1"));
+            let _ = base.set_port(Some(port));
+        }
+        let (status, simulated, body) = match tokio::time::timeout(within, self.exchange(base, call)).await {
+            Ok(Ok(exchanged)) => exchanged,
+            Ok(Err(error)) => {
+                if let (Some(tunnel), Some(before)) = (&self.tunnel, refusals)
+                    && let Some(refused) = tunnel.has_refused_since(before).await
+                {
+                    return Err(refused);
+                }
+                return Err(error);
+            }
             Err(_) => return Err(FetchError::timed_out(within)),
         };
         Ok(Answered { value: read(status, &body)?, simulated, bytes: body.len() })
     }
 
-    async fn exchange(&self, call: &Call) -> Result<(u16, Option<String>, Vec<u8>), FetchError> {
-        let mut url = self.base.clone();
+    async fn exchange(&self, mut url: Url, call: &Call) -> Result<(u16, Option<String>, Vec<u8>), FetchError> {
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.pop_if_empty().extend(&call.path);
         }

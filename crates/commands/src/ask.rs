@@ -3,11 +3,9 @@
 
 use dwell_clients::VastClient;
 use dwell_diagnosis::Check;
-use dwell_fleet::look::{
-    Card, ContainerOutput, Exit, HostAnswer, HostSeen, LogFile, Process, ProverAnswer, Reach, Smi, VastAnswer, VastShown,
-};
+use dwell_fleet::look::{ContainerOutput, HostAnswer, ProverAnswer, Reach, VastAnswer, VastShown};
 use dwell_fleet::seconds_between;
-use dwell_simulator::{HostView, ProverStatus, SshReach, World};
+use dwell_simulator::{ProverStatus, SshReach, World};
 use dwell_wire as wire;
 
 use crate::ApiError;
@@ -99,81 +97,25 @@ fn reach(reach: SshReach) -> Reach {
     }
 }
 
+/// By the same words as over a socket.
 fn host(world: &World, vast_id: u64) -> HostAnswer {
     match world.host_view(vast_id) {
         None => HostAnswer { direct: Reach::NoAddress, proxy: Reach::NoAddress, seen: None },
         Some(view) => HostAnswer {
             direct: reach(view.direct),
             proxy: reach(view.proxy),
-            seen: view.clock.map(|clock| Box::new(seen(view.clone(), seconds_between(world.now(), clock)))),
+            seen: world
+                .probe_output(vast_id)
+                .and_then(|output| wire::probed(&output, world.now()))
+                .map(|probed| Box::new(probed.seen)),
         },
-    }
-}
-
-fn seen(view: HostView, clock_ahead_s: f64) -> HostSeen {
-    let source = |path: &str| {
-        match path.rsplit('/').next() {
-            Some("entrypoint.log") => "setup",
-            Some("cuzk-bench-daemon.log") => "benchdaemon",
-            Some("cuzk-bench.log") => "benchout",
-            Some("cuzk.log") => "cuzk",
-            Some("curio.log") => "curio",
-            _ => "unknown",
-        }
-        .to_owned()
-    };
-    HostSeen {
-        clock_ahead_s: Some(clock_ahead_s),
-        container_started_at: view.container_started_at,
-        image_built: view.image_built,
-        processes: view
-            .processes
-            .into_iter()
-            .map(|it| Process { pid: it.pid, program: it.program, state: it.state, started_at: it.started_at })
-            .collect(),
-        exits: view.exits.into_iter().map(|(program, code, at)| Exit { program, code, at }).collect(),
-        smi: view.smi.map(|smi| match smi {
-            dwell_simulator::Smi::Failed(words) => Smi::Failed(words),
-            dwell_simulator::Smi::TimedOut => Smi::TimedOut,
-            dwell_simulator::Smi::Cards(cards) => Smi::Cards(
-                cards
-                    .into_iter()
-                    .map(|card| Card {
-                        load_percent: card.load_percent,
-                        memory_used_mib: card.memory_used_mib,
-                        memory_mib: card.memory_mib,
-                        throttle_reason: card.throttle_reason,
-                        bus_width: card.bus_width,
-                    })
-                    .collect(),
-            ),
-        }),
-        kernel: view.kernel,
-        oom_kills: Some(view.oom_kills),
-        throttled_periods: Some(view.throttled_periods),
-        memory_limit_gib: Some(view.memory_limit_gib),
-        locked_memory_limited: Some(view.locked_memory_limited),
-        has_adx: Some(view.has_adx),
-        disk_gb: Some(view.disk_gb),
-        disk_used_gb: Some(view.disk_used_gb),
-        disk_mb_s: Some(view.disk_mb_s),
-        parameter_bytes: Some(view.parameter_bytes),
-        files: view
-            .files
-            .into_iter()
-            .map(|file| LogFile { source: source(&file.path), path: file.path, modified_at: file.modified_at, tail: file.tail })
-            .collect(),
-        resolves_names: Some(view.resolves_names),
-        reaches_manager: Some(view.reaches_manager),
     }
 }
 
 fn prover(world: &World, vast_id: u64) -> ProverAnswer {
     match world.prover_status(vast_id) {
         None | Some(ProverStatus::NoSsh) => ProverAnswer::NoWay,
-        Some(ProverStatus::Failed(7)) => ProverAnswer::Refused,
-        Some(ProverStatus::Failed(28)) => ProverAnswer::TimedOut,
-        Some(ProverStatus::Failed(code)) => ProverAnswer::Failed(code),
+        Some(ProverStatus::Failed(code)) => wire::prover_failure(code),
         Some(ProverStatus::Answer(status)) => ProverAnswer::Status(wire::prover_status(&status)),
     }
 }

@@ -119,13 +119,14 @@ fn the_same_line_from_two_channels_is_one_fact() {
     let mut bench = Bench::of(row(State::ParamsDone));
     bench.lines(&[(-900, "benchdaemon", words)]);
     let file = |tail: &str| LogFile {
+        bytes: None,
         source: "benchdaemon".into(),
         path: "/var/log/cuzk-bench-daemon.log".into(),
         modified_at: Some(at(-900)),
         tail: vec![tail.into()],
     };
     let (by_one, _) = bench.diagnose();
-    bench.look(-10, HostSeen { files: vec![file(words)], ..HostSeen::default() });
+    bench.look(-10, HostSeen { files: Some(vec![file(words)]), ..HostSeen::default() });
     let (by_two, _) = bench.diagnose();
     let panic = Fact::named("said:panic").unwrap();
     let count = |diagnosis: &Diagnosis| diagnosis.seen.observations.iter().filter(|it| it.fact == panic).count();
@@ -136,7 +137,7 @@ fn the_same_line_from_two_channels_is_one_fact() {
     };
     assert_eq!(adds(&by_one), adds(&by_two));
     // What the machine's file does not show, the manager's lines having shown it, has still been said.
-    bench.look(-5, HostSeen { files: vec![file("INFO cuzk: daemon starting")], ..HostSeen::default() });
+    bench.look(-5, HostSeen { files: Some(vec![file("INFO cuzk: daemon starting")]), ..HostSeen::default() });
     assert_eq!(holds(&bench.diagnose().0, "said:panic"), Some(true));
 }
 

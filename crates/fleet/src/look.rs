@@ -80,6 +80,10 @@ pub struct VastRecord {
     pub end_date: Option<Timestamp>,
     /// Port 22 is mapped to the outside.
     pub ssh_mapped: Option<bool>,
+    /// Where port 22 is mapped to.
+    pub ssh_direct: Option<SshAddress>,
+    /// vast.ai's proxy for it.
+    pub ssh_proxy: Option<SshAddress>,
     /// e.g. `580.95.05`.
     pub driver_version: Option<String>,
     /// Cores of the host.
@@ -115,6 +119,50 @@ pub struct ContainerOutput {
     pub uploaded_after_s: f64,
 }
 
+/// An address for SSH. Checked: it can be given to a program as an argument.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SshAddress {
+    host: String,
+    port: u16,
+}
+
+impl SshAddress {
+    /// `None` where that is no host or no port.
+    pub fn new(host: &str, port: u64) -> Option<Self> {
+        let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | ':');
+        let named = (1..=253).contains(&host.len()) && host.chars().all(plain) && !host.starts_with('-');
+        named.then(|| Self { host: host.to_owned(), port })
+    }
+
+    /// Out of a command line such as the manager writes it, `ssh -p 40022 root@192.0.2.10`; anything else is `None`.
+    pub fn of_command(command: &str) -> Option<Self> {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let ["ssh", "-p", port, target] = words[..] else { return None };
+        Self::new(target.strip_prefix("root@")?, port.parse().ok()?)
+    }
+
+    /// Name or number of the host.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl std::fmt::Display for SshAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
 /// How far a connection by SSH gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
@@ -128,6 +176,31 @@ pub enum Reach {
     KeyRefused,
     /// There is nothing to connect to.
     NoAddress,
+    /// Something listens, and ends the connection before anybody is let in.
+    Cut,
+    /// Another host key than at an earlier look: the container was made anew, or somebody stands in between.
+    HostKeyChanged,
+    /// The other way got in.
+    NotTried,
+    /// The name of the host is not known here.
+    NameUnknown,
+}
+
+impl Reach {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Connected => "connected",
+            Self::TimedOut => "no answer",
+            Self::Refused => "refused",
+            Self::KeyRefused => "key not accepted",
+            Self::NoAddress => "no address",
+            Self::Cut => "cut before the login",
+            Self::HostKeyChanged => "host key changed",
+            Self::NotTried => "not tried",
+            Self::NameUnknown => "name not found",
+        }
+    }
 }
 
 /// What a look at the machine came to.
@@ -152,6 +225,10 @@ pub struct Process {
     pub state: char,
     /// When it started.
     pub started_at: Timestamp,
+    /// Processor load, percent of one core.
+    pub cpu_percent: Option<f64>,
+    /// Resident memory, GiB.
+    pub memory_gib: Option<f64>,
 }
 
 /// A process that has ended.
@@ -179,16 +256,20 @@ pub enum Smi {
 /// A card as `nvidia-smi` queries it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Card {
+    /// Model.
+    pub name: String,
     /// Percent.
-    pub load_percent: f64,
+    pub load_percent: Option<f64>,
+    /// Degrees Celsius.
+    pub temperature_c: Option<f64>,
     /// MiB.
-    pub memory_used_mib: f64,
+    pub memory_used_mib: Option<f64>,
     /// MiB.
-    pub memory_mib: f64,
-    /// The reason that the driver gives for low clocks; `Not Active` where it gives none.
-    pub throttle_reason: String,
+    pub memory_mib: Option<f64>,
+    /// The gravest reason that the driver gives for low clocks; `Not Active` where it gives none.
+    pub throttle_reason: Option<String>,
     /// Lanes now.
-    pub bus_width: u32,
+    pub bus_width: Option<u32>,
 }
 
 /// A log file on the machine.
@@ -198,6 +279,8 @@ pub struct LogFile {
     pub source: String,
     /// Path.
     pub path: String,
+    /// Size, bytes.
+    pub bytes: Option<u64>,
     /// Last written.
     pub modified_at: Option<Timestamp>,
     /// Its newest lines, oldest first.
@@ -214,9 +297,9 @@ pub struct HostSeen {
     /// When the image was built, by its version file.
     pub image_built: Option<Timestamp>,
     /// Processes.
-    pub processes: Vec<Process>,
+    pub processes: Option<Vec<Process>>,
     /// What has ended, oldest first.
-    pub exits: Vec<Exit>,
+    pub exits: Option<Vec<Exit>>,
     /// The cards.
     pub smi: Option<Smi>,
     /// Kernel log lines about cards and memory; `None` where it may not be read.
@@ -227,6 +310,8 @@ pub struct HostSeen {
     pub throttled_periods: Option<u64>,
     /// Memory limit, GiB.
     pub memory_limit_gib: Option<f64>,
+    /// Memory used of it, GiB.
+    pub memory_used_gib: Option<f64>,
     /// Memory that may be pinned is limited.
     pub locked_memory_limited: Option<bool>,
     /// Processor flags include ADX.
@@ -240,11 +325,15 @@ pub struct HostSeen {
     /// Bytes of parameters on disk.
     pub parameter_bytes: Option<u64>,
     /// Log files.
-    pub files: Vec<LogFile>,
+    pub files: Option<Vec<LogFile>>,
+    /// What listens, as the machine lists it.
+    pub sockets: Option<Vec<String>>,
     /// A name can be resolved.
     pub resolves_names: Option<bool>,
     /// The manager answers from there.
     pub reaches_manager: Option<bool>,
+    /// Since the machine started, seconds.
+    pub up_s: Option<f64>,
 }
 
 /// What asking the prover for its status came to.
@@ -262,17 +351,67 @@ pub enum ProverAnswer {
     Failed(i32),
 }
 
-/// The prover's status, as far as it tells of work.
+/// The prover's status. `None`: not told.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProverStatus {
+    /// Since its start, seconds. It ticks by itself: no sign of work.
+    pub up_s: Option<f64>,
+    /// Memory that it may use, bytes.
+    pub memory_total: Option<f64>,
+    /// Memory that it holds, bytes.
+    pub memory_used: Option<f64>,
+    /// Circuits being synthesised, and how many may be at once.
+    pub synthesis: Option<(u64, Option<u64>)>,
     /// Proofs completed since its start.
-    pub completed: u64,
+    pub completed: Option<u64>,
     /// Proofs failed since its start (an under-count in some versions).
-    pub failed: u64,
-    /// Proofs in work: parts done, and whether all parts are pending.
-    pub proofs: Vec<(u64, bool)>,
-    /// Longest time that a worker has been at its part, seconds.
-    pub busiest_s: f64,
+    pub failed: Option<u64>,
+    /// Proofs in work; failed ones stay here for ever.
+    pub proofs: Vec<ProofInWork>,
+    /// Workers, one a card or more.
+    pub workers: Vec<Worker>,
+    /// Parameter files in memory; none while one is loaded.
+    pub parameters_loaded: Option<Vec<String>>,
     /// Requests that wait.
-    pub queue_depth: u64,
+    pub queue_depth: Option<u64>,
+}
+
+/// A proof that the prover works on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProofInWork {
+    /// Its number, as the prover names it.
+    pub job: String,
+    /// e.g. `porep-32g`.
+    pub kind: String,
+    /// Parts done.
+    pub done: u64,
+    /// Parts in all.
+    pub of: Option<u64>,
+    /// How many parts are in each state that is named.
+    pub states: Vec<(String, u64)>,
+}
+
+impl ProofInWork {
+    /// Nothing of it has begun.
+    pub fn all_pending(&self) -> bool {
+        !self.states.is_empty() && self.states.iter().all(|(state, _)| state == "pending")
+    }
+}
+
+/// A worker of the prover.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Worker {
+    /// Number of the card.
+    pub card: Option<u64>,
+    /// `idle`, `proving`.
+    pub state: String,
+    /// At its part, seconds.
+    pub busy_s: Option<f64>,
+}
+
+impl ProverStatus {
+    /// Longest time that a worker has been at its part, seconds.
+    pub fn busiest_s(&self) -> f64 {
+        self.workers.iter().filter(|worker| worker.state == "proving").filter_map(|worker| worker.busy_s).fold(0.0, f64::max)
+    }
 }

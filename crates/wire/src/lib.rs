@@ -1,4 +1,5 @@
-//! The manager's JSON as the real one writes it.
+//! What comes from outside, as it is really written: the manager's and vast.ai's JSON, the prover's status, the output of the
+//! look at a machine.
 //!
 //! Tolerant on input: a missing, null, mistyped or unknown field never costs more than itself, a bad row never more than
 //! its row. Exact on output: what the simulator serves is what the real manager would have written, byte for byte, as the
@@ -7,6 +8,7 @@
 mod domain;
 mod lenient;
 mod manager;
+mod probe;
 mod vast;
 
 pub use domain::{log_line, snapshot};
@@ -15,6 +17,9 @@ pub use manager::{
     Summary,
 };
 
+pub use probe::{
+    PROBE_BYTES_MAX, PROBE_END, PROBE_SECTIONS, Probed, THROTTLE_REASONS, probe_mark, probe_script, probed, prover_failure,
+};
 pub use vast::{prover_status, vast_record};
 
 use serde::Serialize;

@@ -1,11 +1,17 @@
 //! vast.ai's record of a rental and the prover's status, as JSON. What is missing, null or of another type is not told.
 
+use std::collections::BTreeMap;
+
 use dwell_fleet::Timestamp;
-use dwell_fleet::look::{ProverStatus, VastRecord};
+use dwell_fleet::look::{ProofInWork, ProverStatus, SshAddress, VastRecord, Worker};
 use serde_json::Value;
 
 /// Proofs in work that are read at most: failed ones stay in the prover's list for ever.
 const PROOFS_MAX: usize = 64;
+/// Parts of a proof, names of their states, and workers that are read at most.
+const PARTS_MAX: usize = 256;
+const STATES_MAX: usize = 8;
+const WORKERS_MAX: usize = 64;
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
@@ -27,6 +33,8 @@ pub fn vast_record(record: &Value) -> VastRecord {
         Value::Null => Some(false),
         _ => None,
     };
+    let whole = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
+    let address = |host: &Value, port: &Value| SshAddress::new(host.as_str()?, whole(port)?);
     VastRecord {
         actual_status: text(&record["actual_status"]),
         intended_status: text(&record["intended_status"]),
@@ -37,6 +45,8 @@ pub fn vast_record(record: &Value) -> VastRecord {
         start_date: time(&record["start_date"]),
         end_date: time(&record["end_date"]),
         ssh_mapped: mapped,
+        ssh_direct: address(&record["public_ipaddr"], &record["ports"]["22/tcp"][0]["HostPort"]),
+        ssh_proxy: address(&record["ssh_host"], &record["ssh_port"]),
         driver_version: text(&record["driver_version"]),
         cpu_cores: number(&record["cpu_cores"]),
         cpu_cores_effective: number(&record["cpu_cores_effective"]),
@@ -53,26 +63,38 @@ pub fn vast_record(record: &Value) -> VastRecord {
 
 /// The prover's `/status`.
 pub fn prover_status(status: &Value) -> ProverStatus {
-    let count = |value: &Value| value.as_u64().unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let proofs = list(&status["pipelines"])
-        .iter()
-        .take(PROOFS_MAX)
-        .map(|pipeline| {
-            let parts = list(&pipeline["partitions"]);
-            let pending = !parts.is_empty() && parts.iter().all(|part| part["state"] == "pending");
-            (count(&pipeline["partitions_done"]), pending)
-        })
-        .collect();
+    let proof = |pipeline: &Value| {
+        let mut states: BTreeMap<String, u64> = BTreeMap::new();
+        for part in list(&pipeline["partitions"]).iter().take(PARTS_MAX) {
+            *states.entry(text(&part["state"]).unwrap_or_else(|| "not told".to_owned())).or_default() += 1;
+        }
+        ProofInWork {
+            job: text(&pipeline["job_id"]).unwrap_or_default(),
+            kind: text(&pipeline["proof_kind"]).unwrap_or_default(),
+            done: pipeline["partitions_done"].as_u64().unwrap_or_default(),
+            of: pipeline["total_partitions"].as_u64(),
+            states: states.into_iter().take(STATES_MAX).collect(),
+        }
+    };
+    let worker = |worker: &Value| Worker {
+        card: worker["gpu_ordinal"].as_u64(),
+        state: text(&worker["state"]).unwrap_or_default(),
+        busy_s: number(&worker["busy_secs"]),
+    };
+    let counters = &status["counters"];
     ProverStatus {
-        completed: count(&status["counters"]["total_completed"]),
-        failed: count(&status["counters"]["total_failed"]),
-        proofs,
-        busiest_s: list(&status["gpu_workers"])
-            .iter()
-            .filter(|worker| worker["state"] == "proving")
-            .filter_map(|worker| number(&worker["busy_secs"]))
-            .fold(0.0, f64::max),
-        queue_depth: count(&status["counters"]["queue_depth"]),
+        up_s: number(&status["uptime_secs"]),
+        memory_total: number(&status["memory"]["total"]),
+        memory_used: number(&status["memory"]["used"]),
+        synthesis: status["synthesis"]["active"].as_u64().map(|active| (active, status["synthesis"]["max_concurrent"].as_u64())),
+        completed: counters["total_completed"].as_u64(),
+        failed: counters["total_failed"].as_u64(),
+        proofs: list(&status["pipelines"]).iter().take(PROOFS_MAX).map(proof).collect(),
+        workers: list(&status["gpu_workers"]).iter().take(WORKERS_MAX).map(worker).collect(),
+        parameters_loaded: status["allocations"]["srs"]
+            .as_array()
+            .map(|names| names.iter().take(WORKERS_MAX).filter_map(text).collect()),
+        queue_depth: counters["queue_depth"].as_u64(),
     }
 }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod probe;
+
 use dwell_fleet::{Snapshot, State, Timestamp};
 use dwell_wire::{
     BadHostEntry, Dashboard, DecodeError, DeployAnswer, ErrorBody, HostPerf, Instance, LogLine, Offers, decode, encode, log_line,

@@ -31,7 +31,7 @@ struct Need {
     arch: &'static str,
 }
 
-const NEEDS: [Need; 13] = [
+const NEEDS: [Need; 16] = [
     Need {
         what: "a C compiler",
         from: Purpose::Terminal,
@@ -111,6 +111,30 @@ const NEEDS: [Need; 13] = [
         debian: "gnome-keyring",
         fedora: "gnome-keyring",
         arch: "gnome-keyring",
+    },
+    Need {
+        what: "an SSH client (ssh, ssh-keygen)",
+        from: Purpose::Tests,
+        found: || on_path("ssh") && on_path("ssh-keygen"),
+        debian: "openssh-client",
+        fedora: "openssh-clients",
+        arch: "openssh",
+    },
+    Need {
+        what: "an SSH server for tests (sshd)",
+        from: Purpose::Tests,
+        found: || on_path("sshd") || Path::new("/usr/sbin/sshd").exists(),
+        debian: "openssh-server",
+        fedora: "openssh-server",
+        arch: "openssh",
+    },
+    Need {
+        what: "ps and pkill (for the tests of the SSH tunnel)",
+        from: Purpose::Tests,
+        found: || on_path("ps") && on_path("pkill"),
+        debian: "procps",
+        fedora: "procps-ng",
+        arch: "procps-ng",
     },
     Need {
         what: "Python 3 with venv (for vast.ai's own client)",

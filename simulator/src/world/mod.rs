@@ -8,6 +8,7 @@ mod faults;
 mod instance;
 mod life;
 mod probe;
+mod shell;
 mod ship;
 mod vast;
 

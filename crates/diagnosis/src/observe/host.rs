@@ -1,6 +1,6 @@
 //! A look at the machine itself.
 
-use dwell_fleet::look::{Asked, HostAnswer, HostSeen, Reach, Smi};
+use dwell_fleet::look::{Asked, HostAnswer, HostSeen, LogFile, Reach, Smi};
 use dwell_fleet::{GPU_BUSY_PERCENT, Timestamp, line_hash, seconds_between, shift};
 
 use super::{FRESH_HOST_S, FRESH_WORDS_S, Gather, MINUTE, cut};
@@ -20,7 +20,7 @@ impl Gather<'_> {
         }
         let HostAnswer { direct, proxy, seen } = &answer;
         let inside = seen.is_some();
-        let way = format!("direct: {direct:?}, proxy: {proxy:?}");
+        let way = format!("direct: {}, proxy: {}", direct.as_str(), proxy.as_str());
         let facts = [
             (fact::SSH_TIMES_OUT, *direct == Reach::TimedOut && *proxy == Reach::TimedOut),
             (fact::SSH_REFUSED, *direct == Reach::Refused || (*proxy == Reach::Refused && *direct == Reach::NoAddress)),
@@ -37,6 +37,8 @@ impl Gather<'_> {
                 let seen = &self.on_our_clock(seen);
                 self.channel(channel, Health::Working, "the machine was looked at", Some(at));
                 self.processes(seen, at);
+                self.exits(seen, at);
+                self.starts(seen, at);
                 self.cards(seen, at);
                 self.machine(seen, at);
                 self.files(seen, at);
@@ -54,41 +56,24 @@ impl Gather<'_> {
         }
         let moved = |at: &mut Timestamp| *at = shift(*at, by_s);
         seen.container_started_at.iter_mut().for_each(moved);
-        seen.processes.iter_mut().map(|it| &mut it.started_at).for_each(moved);
-        seen.exits.iter_mut().map(|it| &mut it.at).for_each(moved);
+        seen.processes.iter_mut().flatten().map(|it| &mut it.started_at).for_each(moved);
+        seen.exits.iter_mut().flatten().map(|it| &mut it.at).for_each(moved);
         seen.kernel.iter_mut().flatten().map(|(at, _)| at).for_each(moved);
-        seen.files.iter_mut().filter_map(|it| it.modified_at.as_mut()).for_each(moved);
+        seen.files.iter_mut().flatten().filter_map(|it| it.modified_at.as_mut()).for_each(moved);
         seen
     }
 
     pub(super) fn processes(&mut self, seen: &HostSeen, at: Timestamp) {
+        let Some(processes) = &seen.processes else { return };
         let channel = Channel::SshProbe;
-        let listing: Vec<String> = seen.processes.iter().map(|it| format!("{} {} {}", it.pid, it.state, it.program)).collect();
+        let listing: Vec<String> = processes.iter().map(|it| format!("{} {} {}", it.pid, it.state, it.program)).collect();
         let listing = cut(&format!("ps: {}", listing.join(", ")));
-        let find = |name: &str| seen.processes.iter().filter(|it| it.program.contains(name)).collect::<Vec<_>>();
-        let exit = |name: &str| seen.exits.iter().rev().find(|exit| exit.program.contains(name));
+        let find = |name: &str| processes.iter().filter(|it| it.program.contains(name)).collect::<Vec<_>>();
         let fresh = FRESH_HOST_S;
-        let scripted = !matches!(self.phase, Phase::Running);
-        if scripted {
+        if !matches!(self.phase, Phase::Running) {
             self.note(fact::SCRIPT_GONE, find("entrypoint").is_empty(), channel, at, fresh, listing.clone());
         }
-        let code = exit("entrypoint").map(|exit| exit.code);
-        let text = exit("entrypoint").map_or_else(
-            || "no exit of the entrypoint".to_owned(),
-            |exit| format!("entrypoint.sh: {} at {}", exit.code, exit.at),
-        );
-        for (fact, holds) in [
-            (fact::SCRIPT_ENDED_WELL, code == Some(0)),
-            (fact::SCRIPT_FAILED, code.is_some_and(|code| code != 0)),
-            (fact::SCRIPT_LACKED_TOOL, code == Some(127)),
-            (fact::SCRIPT_TIMED_OUT, code == Some(28)),
-        ] {
-            self.note(fact, holds, channel, at, fresh, text.clone());
-        }
-        let started = seen.container_started_at;
-        let old_enough = started.is_some_and(|started| seconds_between(started, at) > 60.0);
-        if old_enough {
-            self.note(fact::NO_ENTRYPOINT_LOG, seen.files.is_empty(), channel, at, fresh, "/var/log/entrypoint.log");
+        if started_long_before(seen, at) {
             self.note(fact::TUNNEL_GONE, find("tunnel").is_empty(), channel, at, fresh, listing.clone());
             self.note(fact::SHIPPER_GONE, find("logship").is_empty(), channel, at, fresh, listing.clone());
         }
@@ -105,45 +90,64 @@ impl Gather<'_> {
             self.note(fact::DAEMON_GONE, daemons.is_empty(), channel, at, fresh, listing.clone());
             self.note(fact::TWO_DAEMONS, daemons.len() > 1, channel, at, fresh, listing.clone());
             if !daemons.is_empty() {
-                self.note(
-                    fact::DAEMON_HANGS_IN_DRIVER,
-                    daemons.iter().any(|it| it.state == 'D'),
-                    channel,
-                    at,
-                    fresh,
-                    listing.clone(),
-                );
+                let hangs = daemons.iter().any(|it| it.state == 'D');
+                self.note(fact::DAEMON_HANGS_IN_DRIVER, hangs, channel, at, fresh, listing.clone());
             }
-            let ended: Vec<_> = seen
-                .exits
-                .iter()
-                .filter(|exit| exit.program.contains("cuzk-daemon") && exit.at >= shift(self.since, -30.0))
-                .collect();
-            let text = ended.last().map_or_else(
-                || "no exit of the prover daemon".to_owned(),
-                |exit| format!("cuzk-daemon: {} at {}", exit.code, exit.at),
-            );
-            for (fact, code) in [
-                (fact::DAEMON_ENDED_1, 1),
-                (fact::DAEMON_ENDED_127, 127),
-                (fact::DAEMON_ENDED_132, 132),
-                (fact::DAEMON_ENDED_134, 134),
-                (fact::DAEMON_ENDED_136, 136),
-                (fact::DAEMON_ENDED_137, 137),
-                (fact::DAEMON_ENDED_139, 139),
-            ] {
-                self.note(fact, ended.last().is_some_and(|exit| exit.code == code), channel, at, fresh, text.clone());
-            }
-            let again = ended.iter().filter(|exit| exit.code != 0).count() >= 3;
-            self.note(fact::DAEMON_ENDS_AGAIN, again, channel, at, fresh, text);
         }
         if self.phase == Phase::ParamsDone {
             self.note(fact::BENCH_GONE, find("cuzk-bench").is_empty(), channel, at, fresh, listing.clone());
             self.note(fact::BENCH_WAITS, !find("bench.sh").is_empty(), channel, at, fresh, listing);
         }
-        if let Some(started) = started {
+    }
+
+    /// What has ended, and how.
+    pub(super) fn exits(&mut self, seen: &HostSeen, at: Timestamp) {
+        let Some(exits) = &seen.exits else { return };
+        let (channel, fresh) = (Channel::SshProbe, FRESH_HOST_S);
+        let script = exits.iter().rev().find(|exit| exit.program.contains("entrypoint"));
+        let code = script.map(|exit| exit.code);
+        let text = script.map_or_else(
+            || "no exit of the entrypoint".to_owned(),
+            |exit| format!("entrypoint.sh: {} at {}", exit.code, exit.at),
+        );
+        for (fact, holds) in [
+            (fact::SCRIPT_ENDED_WELL, code == Some(0)),
+            (fact::SCRIPT_FAILED, code.is_some_and(|code| code != 0)),
+            (fact::SCRIPT_LACKED_TOOL, code == Some(127)),
+            (fact::SCRIPT_TIMED_OUT, code == Some(28)),
+        ] {
+            self.note(fact, holds, channel, at, fresh, text.clone());
+        }
+        if !self.works_on_card() {
+            return;
+        }
+        let ended: Vec<_> =
+            exits.iter().filter(|exit| exit.program.contains("cuzk-daemon") && exit.at >= shift(self.since, -30.0)).collect();
+        let text = ended.last().map_or_else(
+            || "no exit of the prover daemon".to_owned(),
+            |exit| format!("cuzk-daemon: {} at {}", exit.code, exit.at),
+        );
+        for (fact, code) in [
+            (fact::DAEMON_ENDED_1, 1),
+            (fact::DAEMON_ENDED_127, 127),
+            (fact::DAEMON_ENDED_132, 132),
+            (fact::DAEMON_ENDED_134, 134),
+            (fact::DAEMON_ENDED_136, 136),
+            (fact::DAEMON_ENDED_137, 137),
+            (fact::DAEMON_ENDED_139, 139),
+        ] {
+            self.note(fact, ended.last().is_some_and(|exit| exit.code == code), channel, at, fresh, text.clone());
+        }
+        let again = ended.iter().filter(|exit| exit.code != 0).count() >= 3;
+        self.note(fact::DAEMON_ENDS_AGAIN, again, channel, at, fresh, text);
+    }
+
+    /// When the container started.
+    pub(super) fn starts(&mut self, seen: &HostSeen, at: Timestamp) {
+        if let Some(started) = seen.container_started_at {
             let over = seconds_between(self.since, started) > 60.0 && self.phase != Phase::Loading;
-            self.note(fact::STARTED_OVER, over, channel, at, FRESH_WORDS_S, format!("the container started at {started}"));
+            let text = format!("the container started at {started}");
+            self.note(fact::STARTED_OVER, over, Channel::SshProbe, at, FRESH_WORDS_S, text);
         }
     }
 
@@ -168,25 +172,26 @@ impl Gather<'_> {
             if let Smi::Cards(cards) = smi
                 && self.works_on_card()
             {
-                let busy = cards.iter().filter(|card| card.load_percent >= GPU_BUSY_PERCENT).count();
-                let loads: Vec<String> = cards.iter().map(|card| format!("{:.0} %", card.load_percent)).collect();
+                let loads: Vec<f64> = cards.iter().filter_map(|card| card.load_percent).collect();
+                let busy = loads.iter().filter(|load| **load >= GPU_BUSY_PERCENT).count();
+                let told = loads.len();
+                let loads: Vec<String> = loads.iter().map(|load| format!("{load:.0} %")).collect();
                 let text = cut(&format!("load {}", loads.join(", ")));
                 if busy > 0 {
                     self.note(fact::GPU_IDLE, false, channel, at, fresh, text.clone());
-                    self.note(fact::CARDS_IDLE, cards.len() > 1 && busy < cards.len(), channel, at, fresh, text);
-                    let why = cards
-                        .iter()
-                        .map(|card| card.throttle_reason.as_str())
-                        .find(|why| *why != "Not Active" && *why != "SW Power Cap");
+                    self.note(fact::CARDS_IDLE, told > 1 && busy < told, channel, at, fresh, text);
+                    // A power cap, low clocks while idle and clocks that somebody set are ordinary.
+                    let why =
+                        cards.iter().filter_map(|card| card.throttle_reason.as_deref()).find(|why| why.contains("Slowdown"));
                     self.note(fact::THROTTLED, why.is_some(), channel, at, fresh, cut(why.unwrap_or("Not Active")));
                 }
-                if let Some(width) = cards.iter().map(|card| card.bus_width).min() {
+                if let Some(width) = cards.iter().filter_map(|card| card.bus_width).min() {
                     self.note(fact::BUS_NARROW, width < 8, channel, at, fresh, format!("bus_width: {width}"));
                 }
-                if let Some(card) = cards.iter().max_by(|one, other| one.memory_used_mib.total_cmp(&other.memory_used_mib)) {
+                if let Some(used) = cards.iter().filter_map(|card| card.memory_used_mib).max_by(f64::total_cmp) {
                     // One proof takes 10.5 GiB of the card; a fifth more is somebody else's, or lost.
-                    let text = format!("memory.used {:.0} of {:.0} MiB", card.memory_used_mib, card.memory_mib);
-                    self.note(fact::CARD_MEMORY_TAKEN, card.memory_used_mib > 12_600.0, channel, at, fresh, text);
+                    let text = format!("memory.used {used:.0} MiB");
+                    self.note(fact::CARD_MEMORY_TAKEN, used > 12_600.0, channel, at, fresh, text);
                 }
             }
         }
@@ -272,9 +277,15 @@ impl Gather<'_> {
     }
 
     pub(super) fn files(&mut self, seen: &HostSeen, at: Timestamp) {
+        self.work_by_bytes(seen, at);
+        let Some(files) = &seen.files else { return };
         let channel = Channel::SshProbe;
+        if started_long_before(seen, at) {
+            let text = "/var/log/entrypoint.log";
+            self.note(fact::NO_ENTRYPOINT_LOG, files.is_empty(), channel, at, FRESH_HOST_S, text);
+        }
         let mut found: Vec<(&'static str, String)> = Vec::new();
-        for file in &seen.files {
+        for file in files {
             for line in &file.tail {
                 for signature in matches(Written::InInstanceLog, line) {
                     found.push((signature.id, cut(&format!("{}: {line}", file.path))));
@@ -284,7 +295,7 @@ impl Gather<'_> {
         for (id, text) in &found {
             self.note(Fact::said(id), true, channel, at, FRESH_HOST_S, text.clone());
         }
-        if !seen.files.is_empty() && self.phase != Phase::Running {
+        if !files.is_empty() && self.phase != Phase::Running {
             for (fact, signature) in Fact::of_signatures(Written::InInstanceLog) {
                 if !found.iter().any(|(id, _)| *id == signature.id) {
                     self.note(fact, false, channel, at, FRESH_HOST_S, "the ends of its log files");
@@ -292,7 +303,7 @@ impl Gather<'_> {
             }
         }
         if self.phase == Phase::Loading {
-            let line = seen.files.iter().flat_map(|file| &file.tail).find(|line| line.contains("Registered with manager"));
+            let line = files.iter().flat_map(|file| &file.tail).find(|line| line.contains("Registered with manager"));
             self.note(
                 fact::REGISTERED_UNHEARD,
                 line.is_some(),
@@ -302,7 +313,7 @@ impl Gather<'_> {
                 cut(line.map_or("the end of its entrypoint's log", String::as_str)),
             );
         }
-        let newest = seen.files.iter().filter_map(|file| file.modified_at).max();
+        let newest = files.iter().filter_map(|file| file.modified_at).max();
         if let Some(newest) = newest.filter(|_| self.phase != Phase::Loading) {
             let still_s = seconds_between(newest, at);
             // Between five and fifteen minutes it says neither.
@@ -317,33 +328,32 @@ impl Gather<'_> {
                 );
             }
         }
-        self.work_by_files(seen, at);
+        self.work_by_files(seen, files, at);
     }
 
-    /// Whether work goes on, by what is written on the machine itself and by bytes that arrive.
-    pub(super) fn work_by_files(&mut self, seen: &HostSeen, at: Timestamp) {
-        let channel = Channel::SshProbe;
-        if self.phase == Phase::Registered {
-            let before = self
-                .case
-                .looks
-                .host_before
-                .as_ref()
-                .and_then(|look| Some((look.at, look.answer.seen.as_ref()?.parameter_bytes?)));
-            if let (Some((then, old)), Some(new)) = (before, seen.parameter_bytes)
-                && seconds_between(then, at) >= 45.0
-            {
-                let text = format!("{} bytes of parameters in {:.0} s", new.saturating_sub(old), seconds_between(then, at));
-                self.note(fact::WORK_GOES_ON, new > old + 1_048_576, channel, at, FRESH_HOST_S, text);
-            }
+    /// Whether work goes on, by bytes that arrive.
+    fn work_by_bytes(&mut self, seen: &HostSeen, at: Timestamp) {
+        if self.phase != Phase::Registered {
             return;
         }
+        let before =
+            self.case.looks.host_before.as_ref().and_then(|look| Some((look.at, look.answer.seen.as_ref()?.parameter_bytes?)));
+        if let (Some((then, old)), Some(new)) = (before, seen.parameter_bytes)
+            && seconds_between(then, at) >= 45.0
+        {
+            let text = format!("{} bytes of parameters in {:.0} s", new.saturating_sub(old), seconds_between(then, at));
+            self.note(fact::WORK_GOES_ON, new > old + 1_048_576, Channel::SshProbe, at, FRESH_HOST_S, text);
+        }
+    }
+
+    /// Whether work goes on, by what is written on the machine itself.
+    fn work_by_files(&mut self, seen: &HostSeen, files: &[LogFile], at: Timestamp) {
+        let channel = Channel::SshProbe;
         if !self.works_on_card() {
             return;
         }
         let sources: &[&str] = if self.phase == Phase::ParamsDone { &["benchout", "benchdaemon"] } else { &["cuzk"] };
-        let newest = seen
-            .files
+        let newest = files
             .iter()
             .filter(|file| sources.contains(&file.source.as_str()))
             .filter_map(|file| Some((file.modified_at?, file)))
@@ -366,4 +376,9 @@ impl Gather<'_> {
             }
         }
     }
+}
+
+/// The container has run for a minute: what it starts should be there.
+fn started_long_before(seen: &HostSeen, at: Timestamp) -> bool {
+    seen.container_started_at.is_some_and(|started| seconds_between(started, at) > 60.0)
 }

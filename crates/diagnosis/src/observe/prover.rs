@@ -34,7 +34,15 @@ impl Gather<'_> {
                 self.note(fact::STATUS_HANGS, true, channel, at, fresh, "curl: 28");
             }
             ProverAnswer::Status(status) => {
-                self.channel(channel, Health::Working, format!("{} proofs completed", status.completed), Some(at));
+                self.channel(
+                    channel,
+                    Health::Working,
+                    match status.completed {
+                        Some(completed) => format!("{completed} proofs completed"),
+                        None => "it answers, and does not tell how much is completed".to_owned(),
+                    },
+                    Some(at),
+                );
                 self.note(fact::STATUS_REFUSED, false, channel, at, fresh, "its answer");
                 self.note(fact::STATUS_HANGS, false, channel, at, fresh, "its answer");
                 self.counters(status, at);
@@ -45,21 +53,29 @@ impl Gather<'_> {
     pub(super) fn counters(&mut self, status: &ProverStatus, at: Timestamp) {
         let channel = Channel::ProverStatus;
         let fresh = FRESH_HOST_S;
+        let told = |count: Option<u64>| count.map_or_else(|| "not told".to_owned(), |count| count.to_string());
         let text = format!(
             "completed {}, failed {}, in work {}, queue {}, busiest {:.0} s",
-            status.completed,
-            status.failed,
+            told(status.completed),
+            told(status.failed),
             status.proofs.len(),
-            status.queue_depth,
-            status.busiest_s
+            told(status.queue_depth),
+            status.busiest_s()
         );
-        self.note(fact::PROOFS_FAIL, status.failed > 0, channel, at, fresh, text.clone());
-        self.note(fact::MANY_COMPLETED, status.completed >= 20, channel, at, fresh, text.clone());
-        let pending = status.proofs.iter().any(|(done, pending)| *pending && *done == 0);
+        if let Some(failed) = status.failed {
+            self.note(fact::PROOFS_FAIL, failed > 0, channel, at, fresh, text.clone());
+        }
+        if let Some(completed) = status.completed {
+            self.note(fact::MANY_COMPLETED, completed >= 20, channel, at, fresh, text.clone());
+        }
+        let pending = status.proofs.iter().any(|proof| proof.all_pending() && proof.done == 0);
         self.note(fact::PROOF_PENDING, pending, channel, at, fresh, text.clone());
-        let idle = status.proofs.is_empty() && status.queue_depth == 0;
-        self.note(fact::PROVER_IDLE, idle, channel, at, fresh, text.clone());
-        self.note(fact::PROOF_STANDS, !status.proofs.is_empty() && status.busiest_s >= 600.0, channel, at, fresh, text.clone());
+        let idle = status.proofs.is_empty() && status.queue_depth == Some(0);
+        if status.queue_depth.is_some() {
+            self.note(fact::PROVER_IDLE, idle, channel, at, fresh, text.clone());
+        }
+        let stands = !status.proofs.is_empty() && status.busiest_s() >= 600.0;
+        self.note(fact::PROOF_STANDS, stands, channel, at, fresh, text.clone());
         let before = self.case.looks.prover_before.clone();
         if let Some(Asked { at: then, answer: ProverAnswer::Status(before) }) = before
             && seconds_between(then, at) >= 45.0
@@ -74,7 +90,7 @@ impl Gather<'_> {
                     channel,
                     at,
                     fresh,
-                    format!("{text}; {passed_s:.0} s before: completed {}", before.completed),
+                    format!("{text}; {passed_s:.0} s before: completed {}", told(before.completed)),
                 );
             }
         }

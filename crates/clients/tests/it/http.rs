@@ -1,7 +1,5 @@
 //! The client against managers that misbehave, over real sockets.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

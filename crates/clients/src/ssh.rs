@@ -1,0 +1,372 @@
+//! SSH by the system's own `ssh`, so that agents, hardware keys, jump hosts and the policy for host keys are those of the
+//! operator's terminal. It never asks a question: what would need an answer fails, and says so.
+//!
+//! Two uses: a tunnel to the manager, which stays ([`crate::Tunnel`]), and the look at a rented machine, which ends
+//! ([`Ssh::probe`]). Rented machines are hostile: nothing is forwarded to them, their host keys are kept apart from the
+//! operator's own `known_hosts`, and what they print has a limit.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use dwell_fleet::look::{Reach, SshAddress};
+use dwell_wire as wire;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+
+use crate::{Code, FetchError};
+
+/// Longest wait for a connection to a rented machine.
+const CONNECT_WITHIN_S: u64 = 10;
+/// Longest wait for a whole look, beyond which what came is taken.
+const PROBE_WITHIN: Duration = Duration::from_secs(75);
+/// What is kept of the words of `ssh` itself, bytes.
+const WORDS_BYTES_MAX: usize = 16 * 1024;
+
+/// Starts a program and ends it when this one is gone, however it went: the watcher sees its input end. POSIX shell.
+#[cfg(unix)]
+const KEEPER: &str = r#"exec 3<&0
+"$@" </dev/null 3<&- & child=$!
+{ cat <&3; kill "$child"; } >/dev/null 2>&1 & watcher=$!
+exec 3<&-
+wait "$child"; status=$?
+kill "$watcher" 2>/dev/null
+exit "$status""#;
+
+/// Whom `ssh` connects to: `user@host`, an entry of its configuration, or `ssh://user@host:port`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SshTarget(String);
+
+impl SshTarget {
+    /// Refuses what `ssh` could take for an option, and what is no name.
+    pub fn new(text: &str) -> Result<Self, FetchError> {
+        let text = text.trim();
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-@:/[]%+".contains(letter);
+        let named = !text.is_empty() && text.len() <= 300 && text.chars().all(plain);
+        let option = text.starts_with('-') || text.contains("@-") || text.contains("//-");
+        if named && !option {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(FetchError::new(Code::BadAddress, format!("{text:?} is no user@host and no name of an entry in ~/.ssh/config")))
+        }
+    }
+
+    /// As it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The system's `ssh`.
+#[derive(Debug, Clone)]
+pub struct Ssh {
+    program: OsString,
+    config: Option<PathBuf>,
+}
+
+impl Default for Ssh {
+    fn default() -> Self {
+        Self { program: "ssh".into(), config: None }
+    }
+}
+
+/// What a look at a machine by SSH came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeRun {
+    /// By the direct port.
+    pub direct: Reach,
+    /// Through vast.ai's proxy.
+    pub proxy: Reach,
+    /// What the machine printed, where one of the two got in. Hostile text.
+    pub output: Option<String>,
+    /// What `ssh` itself said last.
+    pub words: String,
+}
+
+/// How a program that was waited for ended.
+struct Ended {
+    code: Option<i32>,
+    output: Vec<u8>,
+    words: String,
+    in_time: bool,
+}
+
+impl Ssh {
+    /// With a configuration file of its own instead of the operator's.
+    pub fn with_config(config: Option<PathBuf>) -> Self {
+        Self { config, ..Self::default() }
+    }
+
+    /// `ssh` with options that hold for every use.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec![self.program.clone()];
+        if let Some(config) = &self.config {
+            arguments.extend(["-F".into(), config.into()]);
+        }
+        for option in [
+            // No question is ever asked: a window has nobody at the terminal.
+            "BatchMode=yes",
+            "ForwardAgent=no",
+            "ForwardX11=no",
+            "RequestTTY=no",
+            // A shared connection would outlive this one, or end with another.
+            "ControlMaster=no",
+            "ControlPath=none",
+        ] {
+            arguments.extend(["-o".into(), option.into()]);
+        }
+        arguments
+    }
+
+    /// Starts it, bound to the life of this program.
+    pub(crate) fn start(&self, arguments: Vec<OsString>) -> Result<Child, FetchError> {
+        #[cfg(unix)]
+        let mut command = {
+            let mut command = Command::new("sh");
+            command.args(["-c", KEEPER, "dwell-keeper"]).args(arguments);
+            command
+        };
+        #[cfg(not(unix))]
+        let mut command = {
+            let mut command = Command::new(&arguments[0]);
+            command.args(&arguments[1..]).kill_on_drop(true);
+            command
+        };
+        command
+            .env("SSH_ASKPASS_REQUIRE", "never")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| FetchError::new(Code::NoSsh, format!("cannot start ssh: {error}")))
+    }
+
+    /// Runs the look at a machine: by the direct port where there is one, else through the proxy. `id` is vast.ai's number,
+    /// under which the host key is remembered in `known_hosts`.
+    pub async fn probe(
+        &self,
+        id: u64,
+        direct: Option<&SshAddress>,
+        proxy: Option<&SshAddress>,
+        known_hosts: &Path,
+    ) -> Result<ProbeRun, FetchError> {
+        let mut run = ProbeRun { direct: Reach::NoAddress, proxy: Reach::NoAddress, output: None, words: String::new() };
+        if let Some(folder) = known_hosts.parent() {
+            // Where this fails, ssh says that it cannot keep the key, and goes on.
+            let _ = std::fs::create_dir_all(folder);
+        }
+        for (way, address) in [("direct", direct), ("proxy", proxy)] {
+            let Some(address) = address else { continue };
+            let reach = if run.output.is_some() {
+                Reach::NotTried
+            } else {
+                let alias = format!("vast-{id}-{way}");
+                let mut arguments = self.arguments();
+                arguments.extend(machine_options(&alias, known_hosts));
+                arguments.extend(machine_address(address));
+                arguments.push(remote_command().into());
+                let ended = finish(self.start(arguments)?, PROBE_WITHIN).await?;
+                let output = String::from_utf8_lossy(&ended.output).into_owned();
+                let entered = output.contains(&wire::probe_mark("clock"));
+                run.words.clone_from(&ended.words);
+                if entered {
+                    run.output = Some(output);
+                    Reach::Connected
+                } else if !ended.in_time {
+                    Reach::TimedOut
+                } else if ended.code == Some(127) && ended.words.contains("not found") {
+                    return Err(no_ssh());
+                } else {
+                    reach(&ended.words)
+                }
+            };
+            if way == "direct" { run.direct = reach } else { run.proxy = reach }
+        }
+        Ok(run)
+    }
+}
+
+/// What is run on a machine, as it can be pasted into a terminal.
+pub fn probe_by_hand(address: &SshAddress) -> String {
+    format!("ssh -o ForwardAgent=no -p {} root@{} sh -s <<'DWELL'\n{}DWELL", address.port(), address.host(), wire::probe_script())
+}
+
+/// The script holds no single quote.
+fn remote_command() -> String {
+    format!("exec sh -c '{}'", wire::probe_script())
+}
+
+fn machine_options(alias: &str, known_hosts: &Path) -> Vec<OsString> {
+    // Of a path, ssh reads quotes and percent signs.
+    let file = known_hosts.display().to_string().replace('%', "%%").replace('"', "");
+    [
+        "ClearAllForwardings=yes".to_owned(),
+        "PermitLocalCommand=no".to_owned(),
+        "NumberOfPasswordPrompts=0".to_owned(),
+        format!("ConnectTimeout={CONNECT_WITHIN_S}"),
+        "ConnectionAttempts=1".to_owned(),
+        "ServerAliveInterval=5".to_owned(),
+        "ServerAliveCountMax=3".to_owned(),
+        "EscapeChar=none".to_owned(),
+        // Their keys are remembered at first sight and compared ever after, apart from the operator's own.
+        "StrictHostKeyChecking=accept-new".to_owned(),
+        "GlobalKnownHostsFile=/dev/null".to_owned(),
+        format!("UserKnownHostsFile=\"{file}\""),
+        "UpdateHostKeys=no".to_owned(),
+        "CheckHostIP=no".to_owned(),
+        format!("HostKeyAlias={alias}"),
+    ]
+    .into_iter()
+    .flat_map(|option| [OsString::from("-o"), OsString::from(option)])
+    .collect()
+}
+
+fn machine_address(address: &SshAddress) -> Vec<OsString> {
+    ["-T", "-l", "root", "-p", &address.port().to_string(), "--", address.host()].into_iter().map(OsString::from).collect()
+}
+
+/// Reads a program to its end, its last line, its limits or its time, whichever comes first.
+async fn finish(mut child: Child, within: Duration) -> Result<Ended, FetchError> {
+    let (Some(mut stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err(FetchError::new(Code::SshFailed, "ssh was started without its output"));
+    };
+    let mut output = Vec::new();
+    let mut words = Vec::new();
+    let read = async {
+        tokio::join!(read_to_end_mark(&mut stdout, &mut output), read_limited(&mut stderr, &mut words));
+    };
+    let mut in_time = tokio::time::timeout(within, read).await.is_ok();
+    // Its input ends: where it still runs, it is ended.
+    drop(child.stdin.take());
+    let code = match tokio::time::timeout(Duration::from_secs(5), child.wait()).await {
+        Ok(Ok(status)) => status.code(),
+        Ok(Err(_)) | Err(_) => {
+            in_time = false;
+            None
+        }
+    };
+    Ok(Ended { code, output, words: String::from_utf8_lossy(&words).trim().to_owned(), in_time })
+}
+
+/// A machine's stuck process may hold the output open after the script's last line: then the end is not waited for.
+async fn read_to_end_mark(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
+    let end = format!("{}\n", wire::PROBE_END);
+    let mut buffer = vec![0; 16 * 1024];
+    while into.len() < wire::PROBE_BYTES_MAX {
+        match from.read(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(count) => into.extend_from_slice(&buffer[..count]),
+        }
+        if into.ends_with(end.as_bytes()) {
+            return;
+        }
+    }
+}
+
+async fn read_limited(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
+    let mut buffer = vec![0; 4096];
+    loop {
+        match from.read(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            // What is beyond the limit is read and dropped, so that nobody waits for it to be read.
+            Ok(count) => into.extend_from_slice(&buffer[..count.min(WORDS_BYTES_MAX.saturating_sub(into.len()))]),
+        }
+    }
+}
+
+pub(crate) fn no_ssh() -> FetchError {
+    FetchError::new(Code::NoSsh, "there is no ssh on this machine")
+}
+
+/// What a failure of `ssh` means, by its words: its exit code is 255 for all of them. Source: OpenSSH's messages.
+pub(crate) fn meaning(words: &str) -> Code {
+    let has = |needle: &str| words.contains(needle);
+    if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+        Code::HostKeyChanged
+    } else if has("Host key verification failed") || has("host key is known for") {
+        Code::HostKeyUnknown
+    } else if has("Permission denied") || has("Too many authentication failures") || has("No more authentication methods") {
+        Code::SshKeyRefused
+    } else if has("Address already in use") || has("cannot listen to port") || has("Could not request local forwarding") {
+        Code::PortInUse
+    } else if has("Could not resolve hostname") {
+        Code::NameUnknown
+    } else if has("Connection refused") {
+        Code::Unreachable
+    } else if has("timed out") || has("No route to host") || has("Network is unreachable") || has("Host is down") {
+        Code::TimedOut
+    } else if [
+        "Connection closed",
+        "Connection reset",
+        "reset by peer",
+        "kex_exchange",
+        "Broken pipe",
+        "not responding",
+        "closed by remote",
+    ]
+    .iter()
+    .any(|it| has(it))
+    {
+        Code::CutShort
+    } else {
+        Code::SshFailed
+    }
+}
+
+fn reach(words: &str) -> Reach {
+    match meaning(words) {
+        Code::HostKeyChanged | Code::HostKeyUnknown => Reach::HostKeyChanged,
+        Code::SshKeyRefused => Reach::KeyRefused,
+        Code::NameUnknown => Reach::NameUnknown,
+        Code::Unreachable => Reach::Refused,
+        Code::TimedOut => Reach::TimedOut,
+        _ => Reach::Cut,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_could_take_for_an_option_is_no_target() {
+        for bad in ["", "-oProxyCommand=x", "user@-oProxyCommand=x", "ssh://-x", "a b", "a;b", "$(x)", "a\nb", "a`b`"] {
+            assert_eq!(SshTarget::new(bad).unwrap_err().code, Code::BadAddress, "{bad:?}");
+        }
+        for good in ["controller", "ops@controller.example", "ssh://ops@controller:2222", "ops@[2001:db8::1]", " padded "] {
+            assert!(SshTarget::new(good).is_ok(), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn the_script_can_stand_in_single_quotes() {
+        assert!(!wire::probe_script().contains('\''));
+        assert!(!wire::probe_script().lines().any(|line| line == "DWELL"));
+    }
+
+    #[test]
+    fn the_words_of_ssh_are_understood() {
+        for (words, code) in [
+            ("ops@h: Permission denied (publickey).", Code::SshKeyRefused),
+            ("Received disconnect from 1.2.3.4 port 22:2: Too many authentication failures", Code::SshKeyRefused),
+            ("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.", Code::HostKeyChanged),
+            (
+                "No ED25519 host key is known for h and you have requested strict checking.\nHost key verification failed.",
+                Code::HostKeyUnknown,
+            ),
+            ("ssh: connect to host h port 22: Connection refused", Code::Unreachable),
+            ("ssh: connect to host h port 22: Connection timed out", Code::TimedOut),
+            ("ssh: Could not resolve hostname h: Name or service not known", Code::NameUnknown),
+            ("kex_exchange_identification: Connection closed by remote host", Code::CutShort),
+            (
+                "bind [127.0.0.1]:1: Address already in use\nchannel_setup_fwd_listener_tcpip: cannot listen to port: 1",
+                Code::PortInUse,
+            ),
+            ("Timeout, server h not responding.", Code::CutShort),
+            ("something else", Code::SshFailed),
+        ] {
+            assert_eq!(meaning(words), code, "{words}");
+        }
+    }
+}
