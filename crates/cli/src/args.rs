@@ -54,13 +54,49 @@ pub(crate) enum Command {
     Show {
         /// Its id, a unique prefix of it, its vast.ai number or its label.
         id: String,
+        /// What vast.ai, the machine and the prover have answered, as it came, instead.
+        #[arg(long)]
+        answers: bool,
+    },
+    /// Look at a machine by SSH: one connection, a fixed list of read-only commands, nothing changed.
+    ///
+    /// Rented machines are not yours: nothing is forwarded to them, and their host keys are kept apart from your known_hosts.
+    Probe {
+        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        id: String,
+        /// Print what would be run, and run nothing.
+        #[arg(long)]
+        show: bool,
+        /// Allow it for this call (for good: dwellctl fleets allow-probe NAME).
+        #[arg(long)]
+        allow: bool,
+        /// Print what the machine printed, as it came.
+        #[arg(long)]
+        raw: bool,
+        /// Where vast.ai answers: a simulated one, for trying things.
+        #[arg(long, env = "VAST_URL", value_name = "URL")]
+        vast_url: Option<String>,
+    },
+    /// Set up a fleet and look at it once: the manager's address, and whom SSH goes through.
+    Connect {
+        /// The manager's address; with --ssh as it is seen from there.
+        #[arg(default_value = "http://127.0.0.1:1235")]
+        url: String,
+        /// Reach it through SSH: user@host, or an entry of ~/.ssh/config. Your own ssh does it: agent, jump hosts and
+        /// known_hosts work as in your terminal.
+        #[arg(long, value_name = "TARGET")]
+        ssh: Option<String>,
+        /// A name for it.
+        #[arg(long)]
+        name: Option<String>,
     },
     /// Say what is stuck and why: incidents, or what is thought of single instances.
     Diagnose {
         /// Ids, unique prefixes of them, vast.ai numbers or labels; every incident where none is given.
         ids: Vec<String>,
-        /// Ask vast.ai as well, where its answer is among the looks that are proposed. Needs a key (dwellctl keys add, or
-        /// VAST_API_KEY).
+        /// Make the looks that are proposed as well, as far as they can be made: vast.ai (needs a key: dwellctl keys add, or
+        /// VAST_API_KEY), the prover through the manager, the machine by SSH (where that is allowed: dwellctl fleets
+        /// allow-probe).
         #[arg(long, requires = "ids")]
         look: bool,
         /// Where vast.ai answers: a simulated one, for trying things.
@@ -222,6 +258,19 @@ pub(crate) enum FleetsCommand {
         name: String,
         /// The manager's address.
         url: String,
+        /// Reach it through SSH: user@host, or an entry of ~/.ssh/config.
+        #[arg(long, value_name = "TARGET")]
+        ssh: Option<String>,
+    },
+    /// Allow looks at its machines by SSH (dwellctl probe ID --show prints what is run).
+    AllowProbe {
+        /// Its name.
+        name: String,
+    },
+    /// Forbid looks at its machines.
+    ForbidProbe {
+        /// Its name.
+        name: String,
     },
     /// Forget one. Its history stays.
     Remove {

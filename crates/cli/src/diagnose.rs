@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use dwell_commands::dto::*;
-use dwell_commands::{ApiError, Look, VastClient, catalogue, explain};
+use dwell_commands::{ApiError, Look, catalogue, explain};
 
 use crate::args::{Args, ReportFormat};
 use crate::print::{self, clean, out, remark};
@@ -11,8 +11,8 @@ use crate::print::{self, clean, out, remark};
 /// What a terminal is asked for.
 pub(crate) struct Wanted<'a> {
     pub(crate) ids: &'a [String],
-    /// vast.ai is asked as well.
-    pub(crate) client: Option<VastClient>,
+    /// The proposed looks are made as well.
+    pub(crate) asks: bool,
     pub(crate) report: Option<ReportFormat>,
     pub(crate) with_addresses: bool,
     pub(crate) rented_before: Option<jiff::Timestamp>,
@@ -20,10 +20,9 @@ pub(crate) struct Wanted<'a> {
 
 pub(crate) async fn run(args: &Args, mut look: Look, wanted: Wanted<'_>) -> anyhow::Result<ExitCode> {
     look.read(wanted.ids.first().map(String::as_str)).await?;
-    if let Some(client) = &wanted.client {
-        for id in wanted.ids {
-            look.look_at_vast(id, client).await?;
-        }
+    for id in wanted.ids.iter().filter(|_| wanted.asks) {
+        let (_, failed) = look.look_around(id).await?;
+        failed.iter().for_each(|what| remark(&clean(what)));
     }
     if let Some(before) = wanted.rented_before {
         let rented = look.rented_before(before);
@@ -145,6 +144,9 @@ fn tell_page(page: &DiagnosisPage) {
     }
     for check in page.next_checks.iter().take(4) {
         out(&format!("  {} (about {:.0} s)", clean(&check.title), check.seconds));
+        if let Some(wanting) = &check.wanting {
+            out(&format!("      not from here: {}", clean(wanting)));
+        }
         out(&format!("      {}", clean(&check.by_hand)));
     }
     if let Some(act) = &page.act {

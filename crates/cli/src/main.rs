@@ -3,6 +3,7 @@
 mod args;
 mod diagnose;
 mod drill;
+mod machine;
 mod print;
 mod run;
 mod vast;

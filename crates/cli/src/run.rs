@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
 use crate::diagnose::{self, Wanted};
 use crate::drill;
+use crate::machine;
 use crate::print::{self, clean, out, remark};
 use crate::vast;
 
@@ -39,7 +40,20 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let flagged = *fail_on_flag && view.instances.iter().any(needs_a_person);
             Ok(ExitCode::from(if flagged { FLAGGED } else { 0 }))
         }
-        Command::Show { id } => {
+        Command::Show { id, answers: true } => {
+            let mut look = look(args)?;
+            // The machine may be gone and the manager down: what was answered is kept.
+            if let Err(error) = look.read(None).await {
+                remark(&format!("the manager does not answer ({}); this is what history has", clean(&error.message)));
+            }
+            machine::answers(args, &look.raw_answers(id)?)
+        }
+        Command::Probe { id, show, allow, raw, vast_url } => {
+            machine::probe(args, look(args)?, machine::Wanted { id, show: *show, allow: *allow, raw: *raw }, vast_url.as_ref())
+                .await
+        }
+        Command::Connect { url, ssh, name } => machine::connect(args, url, ssh.clone(), name.clone()).await,
+        Command::Show { id, answers: false } => {
             let mut look = look(args)?;
             look.read(Some(id)).await?;
             let page = look.instance(id)?;
@@ -51,9 +65,16 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Diagnose { ids, look: asks, vast_url, report, with_addresses, rented_before } => {
-            let client = if *asks { Some(vast::client(args, None, vast_url.as_ref()).await?) } else { None };
-            let wanted = Wanted { ids, client, report: *report, with_addresses: *with_addresses, rented_before: *rented_before };
-            diagnose::run(args, look(args)?, wanted).await
+            let mut look = look(args)?;
+            if *asks {
+                match vast::client(args, None, vast_url.as_ref()).await {
+                    Ok(client) => look = look.with_vast(client),
+                    Err(error) => remark(&format!("vast.ai is not asked: {}", clean(&error.to_string()))),
+                }
+            }
+            let wanted =
+                Wanted { ids, asks: *asks, report: *report, with_addresses: *with_addresses, rented_before: *rented_before };
+            diagnose::run(args, look, wanted).await
         }
         Command::Explain { cause } => {
             diagnose::tell_cause(args, cause.as_deref())?;
@@ -205,9 +226,11 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
     let app = App::new(args.data_dir.clone())?;
     let fleets = match command {
         None | Some(FleetsCommand::List) => app.fleets(Nothing {}).await?,
-        Some(FleetsCommand::Add { name, url }) => {
-            app.connect(ConnectRequest { address: url.clone(), name: Some(name.clone()) }).await?
+        Some(FleetsCommand::Add { name, url, ssh }) => {
+            app.connect(ConnectRequest { address: url.clone(), name: Some(name.clone()), ssh: ssh.clone() }).await?
         }
+        Some(FleetsCommand::AllowProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: true }).await?,
+        Some(FleetsCommand::ForbidProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: false }).await?,
         Some(FleetsCommand::Remove { name }) => app.forget(FleetName { name: name.clone() }).await?,
     };
     if args.json {
@@ -216,7 +239,10 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
         out("no fleet is saved; save one: dwellctl fleets add NAME URL");
     } else {
         for fleet in &fleets.saved {
-            out(&format!("{}  {}", clean(&fleet.name), clean(&fleet.address)));
+            let ssh = fleet.ssh.as_ref().map_or_else(String::new, |target| format!(" via {}", clean(target)));
+            let probe = if fleet.allow_probe { "  looks at its machines allowed" } else { "" };
+            let watched = if fleets.last.as_ref() == Some(&fleet.name) { "  looked at where none is named" } else { "" };
+            out(&format!("{}  {}{ssh}{probe}{watched}", clean(&fleet.name), clean(&fleet.address)));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -251,6 +277,7 @@ async fn simulate(args: &Args, command: &SimCommand) -> anyhow::Result<ExitCode>
             let seed = start.seed.unwrap_or(scenario.seed);
             let world = World::new(scenario, seed, dwell_commands::now());
             let served = serve(world, *speed, *port, *vast_port).await.map_err(ApiError::from)?;
+            served.open_ssh();
             if args.json {
                 print::json(&json!({ "url": served.url(), "vast_url": served.vast_url(), "speed": speed, "seed": seed }), false)?;
             } else {
@@ -258,6 +285,11 @@ async fn simulate(args: &Args, command: &SimCommand) -> anyhow::Result<ExitCode>
                 out(&format!("SIMULATED vast.ai at {}", served.vast_url()));
                 out(&format!("  look at it:  dwellctl --manager {} fleet", served.url()));
                 out(&format!("  vast.ai's own client: VAST_URL={} VAST_API_KEY=any vastai show instances", served.vast_url()));
+                out(&format!(
+                    "  its machines answer SSH:  dwellctl --manager {} probe ID --allow --vast-url {}",
+                    served.url(),
+                    served.vast_url()
+                ));
                 out("  stop it:     Ctrl-C");
             }
             tokio::signal::ctrl_c().await?;

@@ -11,6 +11,7 @@ mod ssh;
 mod tunnel;
 mod vast;
 
+pub use dwell_wire::probe_script;
 pub use error::{Code, FetchError};
 pub use manager::{Answered, Limits, ManagerClient};
 pub use request::{Call, Method, SIMULATED_HEADER};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use dwell_fleet::look::ProverAnswer;
 use dwell_fleet::{LogLine, Snapshot, Timestamp};
 use dwell_wire as wire;
 use reqwest::Url;
@@ -241,8 +242,25 @@ impl ManagerClient {
         Ok(self.send(&Call::host_perf()).await?.value)
     }
 
-    /// The prover's own status, as it says it.
-    pub async fn cuzk_status(&self, uuid: &str) -> Result<serde_json::Value, FetchError> {
-        Ok(self.send(&Call::cuzk_status(uuid)).await?.value)
+    /// The prover's own status, which the manager fetches by SSH, and the answer as it came. That the manager or the prover
+    /// could not be reached from there is an answer; that the manager itself failed is an error.
+    pub async fn prover(&self, uuid: &str) -> Result<(ProverAnswer, String), FetchError> {
+        match self.send::<serde_json::Value>(&Call::cuzk_status(uuid)).await {
+            Ok(answered) => {
+                let raw = serde_json::to_string_pretty(&answered.value).unwrap_or_default();
+                Ok((ProverAnswer::Status(wire::prover_status(&answered.value)), raw))
+            }
+            Err(error) => {
+                let exit = error.message.split("exit status ").nth(1).and_then(|rest| {
+                    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                    digits.parse::<i32>().ok()
+                });
+                match (error.status, exit) {
+                    (Some(502), Some(code)) => Ok((wire::prover_failure(code), error.message)),
+                    (Some(404), _) => Ok((ProverAnswer::NoWay, error.message)),
+                    _ => Err(error),
+                }
+            }
+        }
     }
 }

@@ -155,9 +155,13 @@ impl VastClient {
 
     /// One rental's record; `None` where vast.ai has none of this number.
     pub async fn show(&self, id: u64) -> Result<Option<VastRecord>, FetchError> {
+        Ok(self.shown(id).await?.map(|answer| wire::vast_record(&answer["instances"])))
+    }
+
+    async fn shown(&self, id: u64) -> Result<Option<Value>, FetchError> {
         self.paces.show.until_ready().await;
         match self.send(reqwest::Method::GET, &format!("/api/v0/instances/{id}/"), &[], None).await {
-            Ok(answer) => Ok(answer["instances"].is_object().then(|| wire::vast_record(&answer["instances"]))),
+            Ok(answer) => Ok(Some(answer).filter(|answer| answer["instances"].is_object())),
             Err(error) if error.code == Code::NoSuchInstance => Ok(None),
             Err(error) => Err(error),
         }
@@ -201,16 +205,22 @@ impl VastClient {
         }
     }
 
-    /// What a look at vast.ai shows of a rental: its record, whether it is listed, the account.
-    pub async fn look(&self, id: u64) -> VastAnswer {
-        let shown = self.show(id).await;
+    /// What a look at vast.ai shows of a rental: its record, whether it is listed, the account; and the record as it came,
+    /// without what can hold a secret.
+    pub async fn look(&self, id: u64) -> (VastAnswer, String) {
+        let shown = self.shown(id).await;
         let list = self.list().await;
         let user = self.user().await;
         let listed = list.as_ref().ok().map(|rentals| rentals.iter().any(|rental| rental.id == id));
         let is_stopped = |rental: &&VastListed| matches!(rental.record.actual_status.as_deref(), Some("stopped" | "exited"));
-        VastAnswer {
+        let raw = match &shown {
+            Ok(Some(answer)) => wire::vast_answer_shown(answer),
+            Ok(None) => format!("vast.ai has no rental {id}"),
+            Err(error) => error.message.clone(),
+        };
+        let answer = VastAnswer {
             record: match shown {
-                Ok(Some(record)) => VastShown::Record(Box::new(record)),
+                Ok(Some(answer)) => VastShown::Record(Box::new(wire::vast_record(&answer["instances"]))),
                 Ok(None) => VastShown::Absent,
                 Err(error) => error.status.map_or(VastShown::NoAnswer, VastShown::Refused),
             },
@@ -218,7 +228,8 @@ impl VastClient {
             listing_retired: list.as_ref().is_err_and(|error| error.status == Some(410)),
             credit_dollars: user.ok().and_then(|user| user.credit_dollars),
             rentals: list.as_ref().ok().map(|rentals| (rentals.len(), rentals.iter().filter(is_stopped).count())),
-        }
+        };
+        (answer, raw)
     }
 
     /// What the container and the host's daemon put out. Where nothing could be fetched, nothing is in it.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use dwell_clients::{Limits, ManagerClient, VAST_ADDRESS, VastClient};
+use dwell_clients::{Limits, ManagerClient, SshTarget, VAST_ADDRESS, VastClient};
 use dwell_diagnosis::{Check, NOT_IN_CATALOGUE};
 use dwell_history::History;
 use dwell_simulator::{Scenario, World, serve};
@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
-use crate::ask::look_at_vast;
 use crate::drive::{Ask, Clock, Driver, NewNote};
 use crate::dto::*;
 use crate::hub::Hub;
 use crate::incident;
 use crate::keys::{self, SessionKeys};
+use crate::live::{self, Live, Means};
 use crate::play::{self, Flags, Play};
 use crate::settings::{Folder, Settings};
 
@@ -54,6 +54,8 @@ struct Session {
     _served: Option<Arc<dwell_simulator::Served>>,
     /// The drill that is played on it.
     drill: Option<Play>,
+    /// The manager of a connected fleet.
+    manager: Option<ManagerClient>,
 }
 
 /// What to watch from the start.
@@ -129,6 +131,14 @@ macro_rules! commands {
 }
 for_each_command!(commands);
 
+/// A client of a fleet's manager, through SSH where that is how it is reached. Runs on the present runtime.
+pub(crate) fn client_of(address: &str, through: Option<&str>, limits: Limits) -> Result<ManagerClient, ApiError> {
+    Ok(match through {
+        Some(target) => ManagerClient::through(live::ssh(), SshTarget::new(target)?, address, limits)?,
+        None => ManagerClient::new(address, limits)?,
+    })
+}
+
 fn read<T: DeserializeOwned>(request: serde_json::Value) -> Result<T, ApiError> {
     let request = if request.is_null() { serde_json::json!({}) } else { request };
     serde_json::from_value(request).map_err(|error| ApiError::new("bad-request", error.to_string()))
@@ -173,7 +183,7 @@ impl App {
             Start::Simulated { scenario, speed } => {
                 self.simulate(SimulateRequest { scenario, seed: None, speed }).await.map(|_| ())
             }
-            Start::Manager(address) => self.connect(ConnectRequest { address, name: None }).await.map(|_| ()),
+            Start::Manager(address) => self.connect(ConnectRequest { address, name: None, ssh: None }).await.map(|_| ()),
             Start::WatchedLast => self.resume().await,
         };
         if let Err(problem) = &begun {
@@ -185,18 +195,31 @@ impl App {
     async fn resume(&self) -> Result<(), ApiError> {
         let settings = Settings::load(&self.folder)?;
         if let Some(name) = settings.watching.clone() {
-            let address = settings.address_of(&name)?.to_owned();
-            self.watch_live(name, &address).await?;
+            self.watch_live(settings.named(&name)?).await?;
         }
         Ok(())
     }
 
-    async fn watch_live(&self, name: String, address: &str) -> Result<(), ApiError> {
-        let client = ManagerClient::new(address, self.limits())?;
+    async fn watch_live(&self, fleet: &SavedFleet) -> Result<(), ApiError> {
+        let client = client_of(&fleet.address, fleet.ssh.as_deref(), self.limits())?;
         let history = History::open(&self.folder.history())?;
-        let accounts = keys::list(&self.folder, &self.session_keys)?.accounts;
-        let driver = Driver::new(name.clone(), client, history, Clock::System)?.with_vast_key(!accounts.is_empty());
-        self.begin(name, driver, None, None).await
+        let means = self.means(fleet)?;
+        let driver = Driver::new(fleet.name.clone(), client.clone(), history, Clock::System)?.with_means(means);
+        self.begin(fleet.name.clone(), driver, None, None, Some(client)).await
+    }
+
+    fn means(&self, fleet: &SavedFleet) -> Result<Means, ApiError> {
+        Ok(Means { vast: keys::any(&self.folder, &self.session_keys)?, machines: fleet.allow_probe })
+    }
+
+    /// Says what can be asked now to the watch over a connected fleet, where there is one.
+    async fn tell_means(&self) -> Result<(), ApiError> {
+        let settings = Settings::load(&self.folder)?;
+        let watched = self.state.lock().await.session.as_ref().filter(|it| it.manager.is_some()).map(|it| it.name.clone());
+        if let Some(fleet) = watched.and_then(|name| settings.named(&name).ok()) {
+            self.tell(Ask::Means(self.means(fleet)?)).await?;
+        }
+        Ok(())
     }
 
     async fn begin(
@@ -205,6 +228,7 @@ impl App {
         driver: Driver,
         served: Option<Arc<dwell_simulator::Served>>,
         drill: Option<Play>,
+        manager: Option<ManagerClient>,
     ) -> Result<(), ApiError> {
         let (asks, asked) = mpsc::channel(ASKS_WAITING_MAX);
         let mut state = self.state.lock().await;
@@ -219,7 +243,7 @@ impl App {
                 Err(error) => tracing::error!(%error, "cannot start watching"),
             })
             .map_err(|error| ApiError::new("no-thread", format!("cannot start watching: {error}")))?;
-        state.session = Some(Session { name, asks, _served: served, drill });
+        state.session = Some(Session { name, asks, _served: served, drill, manager });
         Ok(())
     }
 
@@ -242,10 +266,10 @@ impl App {
     }
 
     async fn list(&self) -> Result<Fleets, ApiError> {
-        let saved = Settings::load(&self.folder)?.fleets;
+        let Settings { fleets: saved, watching: last, .. } = Settings::load(&self.folder)?;
         let state = self.state.lock().await;
         let watching = state.session.as_ref().map(|session| session.name.clone());
-        Ok(Fleets { saved, watching, problem: state.problem.clone() })
+        Ok(Fleets { saved, watching, last, problem: state.problem.clone() })
     }
 }
 
@@ -292,12 +316,13 @@ impl App {
     /// Makes a look at an instance that is not made by itself.
     pub async fn make_look(&self, request: LookRequest) -> Result<DiagnosisPage, ApiError> {
         let what = format!("looked: {}", request.check);
-        let page = match Check::parse(&request.check) {
-            Some(check @ (Check::VastRecord | Check::ContainerLog)) if !self.simulated().await => {
-                let row = self.row_of(&request.id).await?;
-                let unknown = || ApiError::new("cannot-look", "its vast.ai number is not known");
-                let answered = look_at_vast(&self.vast(None)?, row.vast_id.ok_or_else(unknown)?, check).await?;
-                self.ask(|reply| Ask::Looked(row.id, check, Box::new(answered), reply)).await??
+        let check = Check::parse(&request.check)
+            .ok_or_else(|| ApiError::new("bad-request", format!("no look is called {:?}", request.check)))?;
+        let page = match self.live().await? {
+            Some(live) if !matches!(check, Check::InstanceLog | Check::ManagerLog) => {
+                let whom = self.ask(|reply| Ask::Whom(request.id, reply)).await??;
+                let looked = live.look(&whom, check).await?;
+                self.ask(|reply| Ask::Looked(whom.id, check, looked, reply)).await??
             }
             _ => self.ask(|reply| Ask::Look(request, reply)).await??,
         };
@@ -305,8 +330,39 @@ impl App {
         Ok(page)
     }
 
-    async fn simulated(&self) -> bool {
-        self.state.lock().await.session.as_ref().is_some_and(|session| session._served.is_some())
+    /// The ways into the connected fleet that is watched; `None` where a simulation is.
+    async fn live(&self) -> Result<Option<Live>, ApiError> {
+        let state = self.state.lock().await;
+        let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+        let Some(manager) = session.manager.clone() else { return Ok(None) };
+        let settings = Settings::load(&self.folder)?;
+        let allowed = settings.named(&session.name).is_ok_and(|fleet| fleet.allow_probe);
+        let machines = allowed.then(|| self.folder.path().to_owned());
+        Ok(Some(Live { manager: Some(manager), vast: self.vast(None), machines }))
+    }
+
+    /// What the channels that are asked on purpose have answered of an instance, as it came.
+    pub async fn raw_answers(&self, request: InstanceRequest) -> Result<RawAnswers, ApiError> {
+        self.ask(|reply| Ask::Answers(request.id, reply)).await?
+    }
+
+    /// What a look at a machine runs.
+    pub async fn probe_script(&self, request: ProbeScriptRequest) -> Result<ProbeScript, ApiError> {
+        let whom = match request.id {
+            Some(id) => Some(self.ask(|reply| Ask::Whom(id, reply)).await??),
+            None => None,
+        };
+        Ok(live::probe_script(whom.as_ref()))
+    }
+
+    /// Allows looks at a saved fleet's machines, or forbids them.
+    pub async fn allow_probe(&self, request: AllowProbe) -> Result<Fleets, ApiError> {
+        let mut settings = Settings::load(&self.folder)?;
+        settings.named(&request.name)?;
+        settings.fleets.iter_mut().filter(|fleet| fleet.name == request.name).for_each(|fleet| fleet.allow_probe = request.allow);
+        settings.save(&self.folder)?;
+        self.tell_means().await?;
+        self.list().await
     }
 
     /// A client of vast.ai with the key of this account; of the first one where none is named.
@@ -326,8 +382,7 @@ impl App {
     /// Keeps the key of a vast.ai account: in the keychain, or in this process alone.
     pub async fn add_key(&self, account: &str, key: SecretString, session_only: bool) -> Result<Accounts, ApiError> {
         keys::add(&self.folder, &self.session_keys, account, key, session_only)?;
-        // Where nothing is watched there is nobody to tell.
-        let _ = self.tell(Ask::VastKey(true)).await;
+        self.tell_means().await?;
         self.keys(Nothing {}).await
     }
 
@@ -344,7 +399,19 @@ impl App {
     /// Removes the key of a vast.ai account.
     pub async fn remove_key(&self, account: &str) -> Result<Accounts, ApiError> {
         keys::remove(&self.folder, &self.session_keys, account)?;
+        self.tell_means().await?;
         self.keys(Nothing {}).await
+    }
+
+    /// Takes over the key of vast.ai's own client.
+    pub async fn import_key(&self, request: ImportKey) -> Result<Accounts, ApiError> {
+        let (key, _) = keys::of_vastai()?;
+        self.add_key(&request.name, key, request.session_only).await
+    }
+
+    /// Removes a vast.ai account.
+    pub async fn remove_account(&self, request: AccountName) -> Result<Accounts, ApiError> {
+        self.remove_key(&request.name).await
     }
 
     /// The vast.ai accounts; never their keys.
@@ -405,33 +472,43 @@ impl App {
 
     /// Saves a fleet and watches it.
     pub async fn connect(&self, request: ConnectRequest) -> Result<Fleets, ApiError> {
-        let client = ManagerClient::new(request.address.trim(), Limits::default())?;
-        let address = client.base().to_owned();
-        let name =
-            request.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| address.clone());
+        let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let (name, ssh) = (given(request.name), given(request.ssh));
+        if let Some(ssh) = &ssh {
+            SshTarget::new(ssh)?;
+        }
+        let address = ManagerClient::new(request.address.trim(), Limits::default())?.base().to_owned();
+        let name = name.unwrap_or_else(|| match &ssh {
+            Some(ssh) => format!("{address} via {ssh}"),
+            None => address.clone(),
+        });
         let mut settings = Settings::load(&self.folder)?;
+        // What was allowed for another address was not allowed for this one.
+        let allow_probe =
+            settings.fleets.iter().any(|it| it.name == name && it.address == address && it.ssh == ssh && it.allow_probe);
+        let fleet = SavedFleet { name: name.clone(), address, ssh, allow_probe };
         settings.fleets.retain(|fleet| fleet.name != name);
-        settings.fleets.push(SavedFleet { name: name.clone(), address: address.clone() });
-        settings.watching = Some(name.clone());
+        settings.fleets.push(fleet.clone());
+        settings.watching = Some(name);
         settings.save(&self.folder)?;
-        self.watch_live(name, &address).await?;
+        self.watch_live(&fleet).await?;
         self.list().await
     }
 
     /// Watches a saved fleet.
     pub async fn watch_saved(&self, request: FleetName) -> Result<Fleets, ApiError> {
         let mut settings = Settings::load(&self.folder)?;
-        let address = settings.address_of(&request.name)?.to_owned();
-        settings.watching = Some(request.name.clone());
+        let fleet = settings.named(&request.name)?.clone();
+        settings.watching = Some(request.name);
         settings.save(&self.folder)?;
-        self.watch_live(request.name, &address).await?;
+        self.watch_live(&fleet).await?;
         self.list().await
     }
 
     /// Forgets a saved fleet. Its history stays.
     pub async fn forget(&self, request: FleetName) -> Result<Fleets, ApiError> {
         let mut settings = Settings::load(&self.folder)?;
-        settings.address_of(&request.name)?;
+        settings.named(&request.name)?;
         settings.fleets.retain(|fleet| fleet.name != request.name);
         if settings.watching.as_ref() == Some(&request.name) {
             settings.watching = None;
@@ -464,7 +541,7 @@ impl App {
         let speed = request.speed.unwrap_or(scenario.speed);
         let name = scenario.title.clone();
         let (served, driver) = self.serve_world(scenario, seed, speed, &name).await?;
-        self.begin(name, driver.slow_on_flag(), Some(served), None).await?;
+        self.begin(name, driver.slow_on_flag(), Some(served), None, None).await?;
         self.list().await
     }
 
@@ -508,7 +585,7 @@ impl App {
         let name = scenario.title.clone();
         let (served, driver) = self.serve_world(play::disguised(&scenario), seed, DRILL_SPEED, &name).await?;
         let play = Play::new(Arc::clone(&served), scenario, seed);
-        self.begin(name, driver, Some(served), Some(play)).await?;
+        self.begin(name, driver, Some(served), Some(play), None).await?;
         self.list().await
     }
 

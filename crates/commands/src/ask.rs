@@ -1,14 +1,12 @@
-//! Asks a simulated world, or vast.ai, on the channels that are asked on purpose, and gives what it answers in the domain's terms: as the
-//! clients of a real fleet do. Read-only.
+//! Asks a simulated world on the channels that are asked on purpose, and gives what it answers in the domain's terms: as the
+//! clients of a connected fleet do ([`crate::live`]). Read-only.
 
-use dwell_clients::VastClient;
-use dwell_diagnosis::Check;
+use dwell_diagnosis::{Channel, Check};
+use dwell_fleet::Timestamp;
 use dwell_fleet::look::{ContainerOutput, HostAnswer, ProverAnswer, Reach, VastAnswer, VastShown};
 use dwell_fleet::seconds_between;
 use dwell_simulator::{ProverStatus, SshReach, World};
 use dwell_wire as wire;
-
-use crate::ApiError;
 
 /// Pages of the list that are read, 25 rentals each.
 const PAGES_MAX: usize = 400;
@@ -22,26 +20,37 @@ pub(crate) enum Answered {
     Prover(ProverAnswer),
 }
 
-/// Makes a look. `None` for those that the watch makes by itself.
-pub(crate) fn ask(world: &World, vast_id: u64, check: Check) -> Option<Answered> {
-    Some(match check {
-        Check::VastRecord => Answered::Vast(vast(world, vast_id)),
-        Check::ContainerLog => Answered::Container(container(world, vast_id)),
-        Check::Ssh | Check::SshAgain => Answered::Host(host(world, vast_id)),
-        Check::Prover | Check::ProverAgain => Answered::Prover(prover(world, vast_id)),
-        Check::InstanceLog | Check::ManagerLog => return None,
-    })
+impl Answered {
+    /// The channel that spoke.
+    pub(crate) fn channel(&self) -> Channel {
+        match self {
+            Self::Vast(_) => Channel::VastRecord,
+            Self::Container(_) => Channel::ContainerLog,
+            Self::Host(_) => Channel::SshProbe,
+            Self::Prover(_) => Channel::ProverStatus,
+        }
+    }
 }
 
-/// Makes a look at vast.ai itself. Fails where it does not answer at all; what it refuses is an answer.
-pub(crate) async fn look_at_vast(client: &VastClient, vast_id: u64, check: Check) -> Result<Answered, ApiError> {
-    Ok(match check {
-        Check::ContainerLog => Answered::Container(client.output(vast_id).await?),
-        _ => Answered::Vast(client.look(vast_id).await),
-    })
+/// An answer as it was read, and as it came. The text is hostile; keys of accounts are not in it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Looked {
+    pub(crate) answered: Answered,
+    pub(crate) raw: String,
 }
 
-fn vast(world: &World, vast_id: u64) -> VastAnswer {
+/// Makes a look. Nothing comes of those that the watch makes by itself.
+pub(crate) fn ask(world: &World, vast_id: u64, check: Check) -> Vec<Looked> {
+    match check {
+        Check::VastRecord => vec![vast(world, vast_id)],
+        Check::ContainerLog => vec![container(world, vast_id)],
+        Check::Ssh | Check::SshAgain => host(world, vast_id),
+        Check::Prover | Check::ProverAgain => vec![prover(world, vast_id)],
+        Check::InstanceLog | Check::ManagerLog => Vec::new(),
+    }
+}
+
+fn vast(world: &World, vast_id: u64) -> Looked {
     // One look in so many is answered with null where vast.ai does that: which one depends on when it is asked.
     let shown = world.api_show(vast_id, world.now().as_second() as u64 / 7);
     let record = match shown.status {
@@ -70,21 +79,31 @@ fn vast(world: &World, vast_id: u64) -> VastAnswer {
         }
     }
     let user = world.api_user();
-    VastAnswer {
+    let raw = wire::vast_answer_shown(&shown.body);
+    let answered = Answered::Vast(VastAnswer {
         record,
         listed,
         listing_retired,
         credit_dollars: user.body["credit"].as_f64(),
         rentals: listed.map(|_| (rentals.len(), rentals.iter().filter(|(_, stopped)| *stopped).count())),
-    }
+    });
+    Looked { answered, raw }
 }
 
-fn container(world: &World, vast_id: u64) -> ContainerOutput {
-    let (Some((ready, container)), Some((_, daemon))) = (world.container_log(vast_id, false), world.container_log(vast_id, true))
-    else {
-        return ContainerOutput::default();
-    };
-    ContainerOutput { container, daemon, uploaded_after_s: seconds_between(world.now(), ready) }
+fn container(world: &World, vast_id: u64) -> Looked {
+    container_looked(match (world.container_log(vast_id, false), world.container_log(vast_id, true)) {
+        (Some((ready, container)), Some((_, daemon))) => {
+            ContainerOutput { container, daemon, uploaded_after_s: seconds_between(world.now(), ready) }
+        }
+        _ => ContainerOutput::default(),
+    })
+}
+
+/// The container's output, and the daemon's below it.
+pub(crate) fn container_looked(output: ContainerOutput) -> Looked {
+    let raw =
+        format!("== the container ==\n{}\n== the host's daemon ==\n{}\n", output.container.trim_end(), output.daemon.trim_end());
+    Looked { answered: Answered::Container(output), raw }
 }
 
 fn reach(reach: SshReach) -> Reach {
@@ -98,24 +117,42 @@ fn reach(reach: SshReach) -> Reach {
 }
 
 /// By the same words as over a socket.
-fn host(world: &World, vast_id: u64) -> HostAnswer {
-    match world.host_view(vast_id) {
-        None => HostAnswer { direct: Reach::NoAddress, proxy: Reach::NoAddress, seen: None },
-        Some(view) => HostAnswer {
-            direct: reach(view.direct),
-            proxy: reach(view.proxy),
-            seen: world
-                .probe_output(vast_id)
-                .and_then(|output| wire::probed(&output, world.now()))
-                .map(|probed| Box::new(probed.seen)),
-        },
-    }
+fn host(world: &World, vast_id: u64) -> Vec<Looked> {
+    let (direct, proxy) = match world.host_view(vast_id) {
+        None => (Reach::NoAddress, Reach::NoAddress),
+        Some(view) => (reach(view.direct), reach(view.proxy)),
+    };
+    host_looked(direct, proxy, world.probe_output(vast_id), "", world.now())
 }
 
-fn prover(world: &World, vast_id: u64) -> ProverAnswer {
-    match world.prover_status(vast_id) {
-        None | Some(ProverStatus::NoSsh) => ProverAnswer::NoWay,
-        Some(ProverStatus::Failed(code)) => wire::prover_failure(code),
-        Some(ProverStatus::Answer(status)) => ProverAnswer::Status(wire::prover_status(&status)),
+/// What a look at a machine came to: how far it got, what it printed, and what its prover said on the way.
+pub(crate) fn host_looked(direct: Reach, proxy: Reach, output: Option<String>, words: &str, at: Timestamp) -> Vec<Looked> {
+    let probed = output.as_deref().and_then(|output| wire::probed(output, at));
+    let mut raw = format!("direct port: {}\nvast.ai's proxy: {}\n", direct.as_str(), proxy.as_str());
+    for text in [words, output.as_deref().unwrap_or_default()] {
+        if !text.trim().is_empty() {
+            raw.push_str(text.trim_end());
+            raw.push('\n');
+        }
     }
+    let mut prover = None;
+    let seen = probed.map(|probed| {
+        prover = probed.prover;
+        Box::new(probed.seen)
+    });
+    let prover_raw = wire::probe_section(output.as_deref().unwrap_or_default(), "prover").unwrap_or_default();
+    let host = Looked { answered: Answered::Host(HostAnswer { direct, proxy, seen }), raw };
+    let prover = prover.map(|answer| Looked { answered: Answered::Prover(answer), raw: prover_raw });
+    std::iter::once(host).chain(prover).collect()
+}
+
+fn prover(world: &World, vast_id: u64) -> Looked {
+    let (answer, raw) = match world.prover_status(vast_id) {
+        None | Some(ProverStatus::NoSsh) => (ProverAnswer::NoWay, "the manager did not get there by SSH".to_owned()),
+        Some(ProverStatus::Failed(code)) => (wire::prover_failure(code), format!("ssh exec failed: exit status {code}")),
+        Some(ProverStatus::Answer(status)) => {
+            (ProverAnswer::Status(wire::prover_status(&status)), serde_json::to_string_pretty(&status).unwrap_or_default())
+        }
+    };
+    Looked { answered: Answered::Prover(answer), raw }
 }

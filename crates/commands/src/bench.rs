@@ -76,6 +76,7 @@ impl Watched {
             speed: 1.0,
             now: Timestamp::UNIX_EPOCH,
             history_error: None,
+            tunnel: None,
         };
         let hub = Hub::default();
         let mut window = hub.subscribe();

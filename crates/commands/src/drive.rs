@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dwell_clients::{FetchError, ManagerClient};
+use dwell_clients::{FetchError, ManagerClient, Tunnel, TunnelState};
 use dwell_diagnosis::Check;
+use dwell_fleet::look::{SshAddress, VastShown};
 use dwell_fleet::{Fleet, Instance, Key, Presence, Timestamp};
 use dwell_history::{Answer, Closing, FleetId, History, LogOwner, LogQuery, Note, NoteKind};
 use dwell_simulator::Served;
@@ -12,10 +13,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::ApiError;
-use crate::ask::{Answered, ask};
+use crate::ask::{Looked, ask};
 use crate::dto::*;
 use crate::hub::Hub;
 use crate::incident::{self, Asker, Kept};
+use crate::live::{Means, Whom};
+use crate::panels;
 use crate::report;
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
@@ -84,8 +87,9 @@ pub(crate) struct Driver {
     slow_on_flag: bool,
     slow_at: Option<Timestamp>,
     one_look: bool,
-    /// A key of a vast.ai account is known.
-    vast_key: bool,
+    means: Means,
+    /// How the tunnel was when it was last looked at.
+    tunnel: Option<TunnelState>,
 }
 
 impl Driver {
@@ -108,7 +112,8 @@ impl Driver {
             slow_on_flag: false,
             slow_at: None,
             one_look: false,
-            vast_key: false,
+            means: Means::default(),
+            tunnel: None,
             clock,
         })
     }
@@ -118,10 +123,18 @@ impl Driver {
         self
     }
 
-    /// Whether vast.ai can be asked.
-    pub(crate) fn with_vast_key(mut self, known: bool) -> Self {
-        self.vast_key = known;
+    /// What can be asked besides the manager.
+    pub(crate) fn with_means(mut self, means: Means) -> Self {
+        self.means = means;
         self
+    }
+
+    pub(crate) fn means(&self) -> Means {
+        self.means
+    }
+
+    pub(crate) fn set_means(&mut self, means: Means) {
+        self.means = means;
     }
 
     /// For one look instead of a watch: not everybody's whole log is read.
@@ -177,6 +190,7 @@ impl Driver {
                         (self.slow_at, self.slow_on_flag) = (None, false);
                         self.set_speed(1.0);
                     }
+                    self.look_at_tunnel();
                     self.step(Event::Tick);
                 }
             }
@@ -186,6 +200,30 @@ impl Driver {
                 hub.publish(self.view());
             }
         }
+    }
+
+    /// Shows a change of the tunnel, and asks as soon as it is open again.
+    fn look_at_tunnel(&mut self) {
+        let now = self.client.tunnel().map(Tunnel::state);
+        if now == self.tunnel {
+            return;
+        }
+        let was_down = matches!(self.tunnel, Some(TunnelState::Down(_)));
+        let is_up = matches!(now, Some(TunnelState::Up(_)));
+        self.tunnel = now;
+        self.changed = true;
+        if is_up && (was_down || self.watch.connection().failure.is_some()) {
+            self.step(Event::Refresh);
+        }
+    }
+
+    fn refresh(&mut self) {
+        if let Some(tunnel) = self.client.tunnel()
+            && matches!(tunnel.state(), TunnelState::Down(_))
+        {
+            tunnel.try_now();
+        }
+        self.step(Event::Refresh);
     }
 
     fn take(&mut self, event: Result<Event, tokio::task::JoinError>) {
@@ -309,6 +347,7 @@ impl Driver {
                 speed: self.clock.speed(),
                 now: self.clock.now(),
                 history_error: self.history_error.clone(),
+                tunnel: self.client.tunnel().map(view::tunnel),
             },
         )
     }
@@ -321,13 +360,15 @@ impl Driver {
             Ask::Logs(request, reply) => drop(reply.send(self.logs(&request))),
             Ask::Incidents(reply) => drop(reply.send(self.incidents())),
             Ask::Diagnosis(id, reply) => drop(reply.send(self.diagnosis(&id))),
-            Ask::Looked(id, check, answered, reply) => drop(reply.send(self.looked(&id, check, *answered))),
-            Ask::VastKey(known) => self.vast_key = known,
+            Ask::Looked(id, check, looked, reply) => drop(reply.send(self.looked(&id, check, looked))),
+            Ask::Whom(id, reply) => drop(reply.send(self.whom(&id))),
+            Ask::Answers(id, reply) => drop(reply.send(self.answers(&id))),
+            Ask::Means(means) => self.set_means(means),
             Ask::Look(request, reply) => drop(reply.send(self.look_at(&request))),
             Ask::Note(id, note, reply) => drop(reply.send(self.add_note(&id, note))),
             Ask::Report(request, reply) => drop(reply.send(self.report(&request))),
             Ask::Rented(before, reply) => drop(reply.send(self.rented_before(before))),
-            Ask::Refresh => self.step(Event::Refresh),
+            Ask::Refresh => self.refresh(),
             Ask::Speed(speed) => {
                 (self.slow_at, self.slow_on_flag) = (None, false);
                 self.set_speed(speed);
@@ -341,6 +382,7 @@ impl Driver {
         let fleet = self.watch.fleet();
         let Some(instance) = fleet.instance(key) else { return Err(unknown(id)) };
         let since = dwell_fleet::shift(instance.last_listed_at, -86_400.0);
+        let looks = self.watch.casebook().looks(key);
         Ok(InstancePage {
             row: view::row(instance, fleet),
             facts: view::facts(instance),
@@ -373,6 +415,9 @@ impl Driver {
             silence: view::silence(instance),
             gaps: self.history.gaps(self.fleet_id, since)?.into_iter().map(|(from, to)| GapView { from, to }).collect(),
             first_seen_at: instance.first_seen_at,
+            looks: panels::looks(looks),
+            machine: panels::machine(looks),
+            prover: panels::prover(looks),
         })
     }
 
@@ -397,8 +442,7 @@ impl Driver {
             seen_before: self.history.seen_before(self.fleet_id, &leading, key, SEEN_BEFORE_MOST)?,
             from: match &self.clock {
                 Clock::Simulated(_) => Asker::Simulation,
-                Clock::System if self.vast_key => Asker::Vast,
-                Clock::System => Asker::Nowhere,
+                Clock::System => Asker::Live(self.means),
             },
         };
         Ok(incident::page(&self.watch, instance, now, kept))
@@ -411,7 +455,7 @@ impl Driver {
         let key = resolve(self.watch.fleet(), &request.id)?;
         let vast_id = self.watch.fleet().instance(key).and_then(|instance| instance.vast_id);
         if matches!(check, Check::InstanceLog | Check::ManagerLog) {
-            self.step(Event::Refresh);
+            self.refresh();
             return self.diagnosis(&request.id);
         }
         let (Clock::Simulated(served), Some(vast_id)) = (&self.clock, vast_id) else {
@@ -419,17 +463,47 @@ impl Driver {
                 ApiError::new("cannot-look", "this look cannot be made from here yet").hint("make it by hand: the page says how")
             );
         };
-        match served.with_world(|world| ask(world, vast_id.0, check)) {
-            Some(answered) => self.looked(&request.id, check, answered),
-            None => self.diagnosis(&request.id),
-        }
+        let looked = served.with_world(|world| ask(world, vast_id.0, check));
+        self.looked(&request.id, check, looked)
+    }
+
+    /// Who is asked about an instance.
+    pub(crate) fn whom(&self, id: &str) -> Result<Whom, ApiError> {
+        let key = resolve(self.watch.fleet(), id)?;
+        let Some(instance) = self.watch.fleet().instance(key) else { return Err(unknown(id)) };
+        let record = match self.watch.casebook().looks(key).vast.as_ref().map(|asked| &asked.answer.record) {
+            Some(VastShown::Record(record)) => Some(record),
+            _ => None,
+        };
+        Ok(Whom {
+            id: instance.id(),
+            uuid: instance.uuid.as_ref().map(ToString::to_string),
+            vast_id: instance.vast_id.map(|id| id.0),
+            direct: record
+                .and_then(|record| record.ssh_direct.clone())
+                .or_else(|| instance.vast.ssh_command.as_deref().and_then(SshAddress::of_command)),
+            proxy: record.and_then(|record| record.ssh_proxy.clone()),
+        })
+    }
+
+    /// What the channels that are asked on purpose have answered, as it came.
+    pub(crate) fn answers(&self, id: &str) -> Result<RawAnswers, ApiError> {
+        let key = resolve(self.watch.fleet(), id)?;
+        let answers = self.history.answers(self.fleet_id, key)?.into_iter().map(panels::raw_answer).collect();
+        Ok(RawAnswers { answers })
     }
 
     /// Takes in what a look brought.
-    pub(crate) fn looked(&mut self, id: &str, check: Check, answered: Answered) -> Result<DiagnosisPage, ApiError> {
+    pub(crate) fn looked(&mut self, id: &str, check: Check, looked: Vec<Looked>) -> Result<DiagnosisPage, ApiError> {
         let key = resolve(self.watch.fleet(), id)?;
         let at = self.watch.fleet().manager_time_at(self.clock.now());
-        self.watch.casebook_mut().note_look(key, at, answered);
+        if looked.is_empty() {
+            return self.diagnosis(id);
+        }
+        for it in looked {
+            self.history.add_answer(self.fleet_id, key, it.answered.channel().as_str(), at, &it.raw)?;
+            self.watch.casebook_mut().note_look(key, at, it.answered);
+        }
         let page = self.diagnosis(id)?;
         self.history.add_note(self.fleet_id, key, &incident::look_note(check, at, &page))?;
         self.changed = true;
@@ -545,8 +619,10 @@ pub(crate) enum Ask {
     Incidents(oneshot::Sender<Incidents>),
     Diagnosis(String, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
     Look(LookRequest, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
-    Looked(String, Check, Box<Answered>, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
-    VastKey(bool),
+    Looked(String, Check, Vec<Looked>, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
+    Whom(String, oneshot::Sender<Result<Whom, ApiError>>),
+    Answers(String, oneshot::Sender<Result<RawAnswers, ApiError>>),
+    Means(Means),
     Note(String, NewNote, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
     Report(ReportRequest, oneshot::Sender<Result<Report, ApiError>>),
     Rented(Timestamp, oneshot::Sender<Rented>),

@@ -93,6 +93,22 @@ dto! {
         manager_log_error: Option<String>,
         /// Why history could not be written, if it could not.
         history_error: Option<String>,
+        /// The SSH tunnel that the manager is reached through, where there is one.
+        tunnel: Option<TunnelView>,
+    }
+
+    /// An SSH tunnel.
+    TunnelView {
+        /// Whom it goes through.
+        target: String,
+        /// `opening`, `up` or `down`.
+        state: String,
+        /// The port on 127.0.0.1 while it is up.
+        port: Option<u16>,
+        /// Why it is down.
+        error: Option<ConnectionError>,
+        /// What helps, where something does.
+        hint: Option<String>,
     }
 
     /// A failure of the connection.
@@ -280,6 +296,170 @@ dto! {
         /// First answer that listed it.
         #[ts(type = "string")]
         first_seen_at: Timestamp,
+        /// What was asked on purpose, the latest answer of each channel.
+        looks: Vec<LookView>,
+        /// The machine itself, where it was looked at.
+        machine: Option<MachinePanel>,
+        /// The prover, where it was asked.
+        prover: Option<ProverPanel>,
+    }
+
+    /// An answer to a look that was made on purpose.
+    LookView {
+        /// Channel.
+        channel: String,
+        /// What it is.
+        title: String,
+        /// When it was asked, on the manager's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// What came, in a sentence.
+        summary: String,
+    }
+
+    /// A machine, as the read-only look saw it. What was not shown is not told.
+    MachinePanel {
+        /// When it was looked at, on the manager's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// How far the connection got.
+        reach: String,
+        /// Single values; `null` where the machine did not show them.
+        facts: Vec<Fact>,
+        /// Processes; `null` where they were not shown.
+        processes: Option<Vec<ProcessRow>>,
+        /// What `nvidia-smi` came to where it showed no cards; `null` where it did, or was not shown.
+        smi: Option<String>,
+        /// Cards.
+        cards: Vec<CardRow>,
+        /// Log files, with their newest lines; `null` where they were not shown.
+        files: Option<Vec<FileRow>>,
+        /// What has ended, newest first.
+        exits: Vec<String>,
+        /// Kernel log lines about cards and memory, newest last; `null` where it may not be read: that is no sign of health.
+        kernel: Option<Vec<String>>,
+        /// What listens.
+        sockets: Option<Vec<String>>,
+    }
+
+    /// A process.
+    ProcessRow {
+        /// Id.
+        pid: u32,
+        /// Program.
+        program: String,
+        /// `R`, `S`, `D`, `Z`.
+        state: String,
+        /// When it started.
+        #[ts(type = "string")]
+        started_at: Timestamp,
+        /// Load, percent of one core.
+        cpu_percent: Option<f64>,
+        /// Resident memory, GiB.
+        memory_gib: Option<f64>,
+    }
+
+    /// A card.
+    CardRow {
+        /// Model.
+        name: String,
+        /// Percent.
+        load_percent: Option<f64>,
+        /// Degrees Celsius.
+        temperature_c: Option<f64>,
+        /// MiB used.
+        memory_used_mib: Option<f64>,
+        /// MiB in all.
+        memory_mib: Option<f64>,
+        /// Why the clocks are low, where they are.
+        throttled: Option<String>,
+        /// Lanes of the bus now.
+        bus_width: Option<u32>,
+    }
+
+    /// A log file on the machine.
+    FileRow {
+        /// The source that the shipper would name.
+        source: String,
+        /// Path.
+        path: String,
+        /// Bytes.
+        bytes: Option<u64>,
+        /// Last written.
+        #[ts(type = "string | null")]
+        modified_at: Option<Timestamp>,
+        /// Its newest lines.
+        tail: Vec<String>,
+    }
+
+    /// The prover's status.
+    ProverPanel {
+        /// When it was asked, on the manager's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// What came, in a sentence.
+        answer: String,
+        /// Its numbers, and how each misleads.
+        rows: Vec<ProverRow>,
+        /// Proofs in work.
+        proofs: Vec<ProofRow>,
+        /// Workers.
+        workers: Vec<WorkerRow>,
+    }
+
+    /// A number of the prover's status.
+    ProverRow {
+        /// What.
+        name: String,
+        /// As text, with its unit; `null` where it was not told.
+        value: Option<String>,
+        /// What it does not mean.
+        misleads: String,
+    }
+
+    /// A proof in work.
+    ProofRow {
+        /// Number, as the prover names it.
+        job: String,
+        /// Kind.
+        kind: String,
+        /// Partitions done.
+        done: u64,
+        /// Partitions in all.
+        of: Option<u64>,
+        /// How many partitions are in which state.
+        states: String,
+    }
+
+    /// A worker of the prover.
+    WorkerRow {
+        /// Number of the card.
+        card: Option<u64>,
+        /// `idle`, `proving`.
+        state: String,
+        /// At its partition, seconds.
+        busy_s: Option<f64>,
+    }
+
+    /// What the channels that are asked on purpose have answered, as it came.
+    RawAnswers {
+        /// Newest first.
+        answers: Vec<RawAnswerView>,
+    }
+
+    /// An answer as it came.
+    RawAnswerView {
+        /// Channel.
+        channel: String,
+        /// What it is.
+        title: String,
+        /// When it was asked, on the manager's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// As it came; keys and the like are left out.
+        text: String,
+        /// Bytes that were cut off its end.
+        cut_bytes: usize,
     }
 
     /// One fact.
@@ -650,6 +830,30 @@ dto! {
         address: String,
         /// A name for it; the address where not given.
         name: Option<String>,
+        /// Reached through SSH: `user@host`, or an entry of the SSH configuration. The address is then as seen from there.
+        ssh: Option<String>,
+    }
+
+    /// Allows Dwell to look at a fleet's machines by SSH, or forbids it.
+    AllowProbe {
+        /// Name of the saved fleet.
+        name: String,
+        /// Allowed.
+        allow: bool,
+    }
+
+    /// Asks what a look at a machine runs.
+    ProbeScriptRequest {
+        /// On which instance; `null` for the script alone.
+        id: Option<String>,
+    }
+
+    /// What a look at a machine runs.
+    ProbeScript {
+        /// The script. It reads and writes nothing.
+        script: String,
+        /// How it is run on one instance, as it can be pasted into a terminal; `null` where no address is known.
+        by_hand: Option<String>,
     }
 
     /// Watches a simulated fleet.
@@ -674,6 +878,8 @@ dto! {
         saved: Vec<SavedFleet>,
         /// Name of the one that is watched.
         watching: Option<String>,
+        /// Name of the saved one that was chosen last: a terminal looks at it where none is named.
+        last: Option<String>,
         /// Why the one that was asked for at the start is not.
         problem: Option<ApiError>,
     }
@@ -684,6 +890,12 @@ dto! {
         name: String,
         /// The manager's address.
         address: String,
+        /// Whom SSH goes through; the address is as seen from there.
+        #[serde(default)]
+        ssh: Option<String>,
+        /// Its machines may be looked at by SSH.
+        #[serde(default)]
+        allow_probe: bool,
     }
 
     /// Changes the speed of a simulation.
@@ -1133,6 +1345,20 @@ dto! {
     Accounts {
         /// They.
         accounts: Vec<Account>,
+    }
+
+    /// Takes over the key of vast.ai's own client, from `VAST_API_KEY` or its file.
+    ImportKey {
+        /// A name for the account.
+        name: String,
+        /// Keep it in this process alone instead of the keychain.
+        session_only: bool,
+    }
+
+    /// A vast.ai account.
+    AccountName {
+        /// Its name.
+        name: String,
     }
 
     /// A vast.ai account. Its key is never told.

@@ -38,11 +38,23 @@ impl From<FetchError> for ApiError {
         use dwell_clients::Code;
         let hint = match error.code {
             Code::Unreachable => Some(
-                "is the manager running, and is this its address? It listens on its own machine: ssh -L 1235:127.0.0.1:1235 HOST",
+                "is the manager running, and is this its address? It listens on its own machine: reach it through SSH (dwellctl connect ADDRESS --ssh USER@HOST)",
             ),
             Code::NotAManager => Some("the address answers, but not as a manager: check host, port and path"),
             Code::Unauthorised => Some("something in front of the manager wants a login; reach it through an SSH tunnel instead"),
             Code::TimedOut => Some("the manager is slow or hangs; `dwellctl manager-logs` may show why once it answers"),
+            Code::NoSsh => Some("install OpenSSH's client: the package is openssh-client or openssh"),
+            Code::SshKeyRefused => {
+                Some("does `ssh HOST` work in a terminal, without a question? Unlock the key, or add it to the agent: ssh-add")
+            }
+            Code::HostKeyUnknown => {
+                Some("connect once in a terminal (ssh HOST), compare the fingerprint, say yes; then try again")
+            }
+            Code::HostKeyChanged => Some(
+                "the machine was set up anew, or somebody stands in between: find out which before you remove the old key (ssh-keygen -R HOST)",
+            ),
+            Code::NameUnknown => Some("is the name spelt right, or an entry in ~/.ssh/config?"),
+            Code::SshFailed => Some("try it in a terminal: ssh -v HOST true"),
             _ => None,
         };
         Self { code: error.code.as_str().to_owned(), message: error.message, hint: hint.map(str::to_owned) }

@@ -12,6 +12,7 @@ use dwell_history::{Note, NoteKind, SeenBefore};
 
 use crate::ApiError;
 use crate::dto::*;
+use crate::live::Means;
 use crate::view;
 use crate::watch::Watch;
 
@@ -301,28 +302,43 @@ pub(crate) struct Kept {
 }
 
 /// From where looks can be made.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asker {
     /// A simulated world answers everything.
     Simulation,
-    /// vast.ai answers; machines are not looked at yet.
-    Vast,
-    /// Nobody can be asked.
-    #[default]
-    Nowhere,
+    /// A connected fleet, asked by these means.
+    Live(Means),
+}
+
+impl Default for Asker {
+    fn default() -> Self {
+        Self::Live(Means::default())
+    }
 }
 
 impl Asker {
+    /// Why a look cannot be made from here, where it cannot.
     fn wanting(self, check: Check, instance: &Instance) -> Option<String> {
-        let of_vast = matches!(check, Check::VastRecord | Check::ContainerLog);
-        match (self, check) {
-            (_, Check::InstanceLog | Check::ManagerLog) | (Self::Simulation, _) if instance.vast_id.is_some() => None,
-            (_, Check::InstanceLog | Check::ManagerLog) => None,
-            _ if instance.vast_id.is_none() => Some("its vast.ai number is not known".to_owned()),
-            (Self::Vast, _) if of_vast => None,
-            (Self::Nowhere, _) if of_vast => Some("no key of a vast.ai account is known (dwellctl keys add)".to_owned()),
-            _ => Some("this version looks at machines in simulations only".to_owned()),
-        }
+        let means = match self {
+            _ if matches!(check, Check::InstanceLog | Check::ManagerLog) => return None,
+            Self::Simulation if instance.vast_id.is_some() => return None,
+            Self::Simulation => return Some("its vast.ai number is not known".to_owned()),
+            Self::Live(means) => means,
+        };
+        let why = match check {
+            Check::Prover | Check::ProverAgain if instance.uuid.is_none() => "the manager has no row of it to ask by",
+            Check::Prover | Check::ProverAgain => return None,
+            _ if instance.vast_id.is_none() => "its vast.ai number is not known",
+            Check::Ssh | Check::SshAgain if !means.machines => {
+                "looking at machines by SSH is not allowed for this fleet (Fleets, or dwellctl fleets allow-probe NAME)"
+            }
+            Check::Ssh | Check::SshAgain if !means.vast && instance.vast.ssh_command.is_none() => {
+                "no address of it is known: the manager tells none, and there is no key to ask vast.ai with"
+            }
+            Check::VastRecord | Check::ContainerLog if !means.vast => "no key of a vast.ai account is known (dwellctl keys add)",
+            _ => return None,
+        };
+        Some(why.to_owned())
     }
 }
 
@@ -540,9 +556,7 @@ fn by_hand(check: Check, instance: &Instance) -> String {
         Check::ManagerLog => "Open the manager's log (g m).".to_owned(),
         Check::VastRecord => format!("vastai show instance {number} --raw"),
         Check::ContainerLog => format!("vastai logs {number} ; vastai logs {number} --daemon-logs"),
-        Check::Ssh => format!(
-            "ssh $(vastai ssh-url {number}) 'ps -eo pid,stat,lstart,args; timeout 10 nvidia-smi; tail -n 5 /var/log/*.log; cat /sys/fs/cgroup/memory.events; df -h'"
-        ),
+        Check::Ssh => format!("dwellctl probe {number} --show prints the command: read-only, one connection"),
         Check::SshAgain => "The same again a minute later: what has moved?".to_owned(),
         Check::Prover | Check::ProverAgain => {
             format!("ssh $(vastai ssh-url {number}) 'curl -sm 5 http://127.0.0.1:9821/status; echo exit $?'")

@@ -124,6 +124,11 @@ pub(crate) fn list(folder: &Folder, session: &SessionKeys) -> Result<Accounts, A
     Ok(Accounts { accounts })
 }
 
+/// Whether there is an account at all. Does not ask the keychain: that may want a person.
+pub(crate) fn any(folder: &Folder, session: &SessionKeys) -> Result<bool, ApiError> {
+    Ok(session.with(|keys| !keys.is_empty()) || !Settings::load(folder)?.vast_accounts.is_empty())
+}
+
 /// The key of an account; of the only or first one where none is named. `None` where there is no account at all.
 pub(crate) fn key(folder: &Folder, session: &SessionKeys, account: Option<&str>) -> Result<Option<SecretString>, ApiError> {
     let of_session = session.with(|keys| match account {

@@ -3,21 +3,26 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dwell_clients::{Limits, ManagerClient, VastClient};
+use dwell_clients::{Limits, VastClient};
 use dwell_diagnosis::Check;
 use dwell_history::History;
 
 use crate::ApiError;
-use crate::ask::look_at_vast;
+use crate::app::client_of;
 use crate::drive::{Clock, Driver};
 use crate::dto::*;
+use crate::live::{self, Live, Means};
 use crate::settings::{Folder, Settings};
 
 /// A fleet looked at once (or now and again), without a watcher in the background.
 #[derive(Debug)]
 pub struct Look {
     driver: Driver,
+    live: Live,
 }
+
+/// Looks that are made after one another at most.
+const LOOKS_MAX: usize = 6;
 
 impl Look {
     /// A look at the manager at `manager`: an address, or the name of a saved fleet; the fleet watched last where not given.
@@ -28,13 +33,36 @@ impl Look {
             ApiError::new("no-fleet", "no manager is given and none is saved")
                 .hint("give --manager URL, or save one: dwellctl fleets add NAME URL")
         })?;
-        let (name, address) = match settings.address_of(&wanted) {
-            Ok(address) => (wanted.clone(), address.to_owned()),
-            Err(_) => (wanted.clone(), wanted.clone()),
-        };
-        let client = ManagerClient::new(&address, Limits { within_at_most: within, ..Limits::default() })?;
+        let saved = settings.named(&wanted).ok().cloned();
+        let fleet = saved.unwrap_or_else(|| SavedFleet { name: wanted.clone(), address: wanted, ssh: None, allow_probe: false });
+        let limits = Limits { within_at_most: within, ..Limits::default() };
+        let client = client_of(&fleet.address, fleet.ssh.as_deref(), limits)?;
         let history = History::open(&folder.history())?;
-        Ok(Self { driver: Driver::new(name, client, history, Clock::System)?.one_look() })
+        let live = Live {
+            manager: Some(client.clone()),
+            vast: Err(ApiError::new("no-key", "no key of a vast.ai account is known")
+                .hint("dwellctl keys add NAME, or set VAST_API_KEY")),
+            machines: fleet.allow_probe.then(|| folder.path().to_owned()),
+        };
+        let means = Means { vast: false, machines: fleet.allow_probe };
+        let driver = Driver::new(fleet.name, client, history, Clock::System)?.with_means(means).one_look();
+        Ok(Self { driver, live })
+    }
+
+    /// Asks vast.ai as well.
+    #[must_use]
+    pub fn with_vast(mut self, client: VastClient) -> Self {
+        self.live.vast = Ok(client);
+        self.driver.set_means(Means { vast: true, ..self.driver.means() });
+        self
+    }
+
+    /// Looks at machines by SSH as well, keeping their host keys in `folder`: for one call, whatever is set for the fleet.
+    #[must_use]
+    pub fn with_machines(mut self, folder: &Folder) -> Self {
+        self.live.machines = Some(folder.path().to_owned());
+        self.driver.set_means(Means { machines: true, ..self.driver.means() });
+        self
     }
 
     /// Reads the fleet, with the logs that can tell whether something is stuck, and that of `wanted`.
@@ -58,20 +86,48 @@ impl Look {
         self.driver.diagnosis(id)
     }
 
-    /// Makes the proposed looks at vast.ai, and gives what is thought then.
-    pub async fn look_at_vast(&mut self, id: &str, client: &VastClient) -> Result<DiagnosisPage, ApiError> {
+    /// Makes the looks that are proposed, the most telling first, as far as they can be made from here; gives what is thought
+    /// then, and what could not be asked.
+    pub async fn look_around(&mut self, id: &str) -> Result<(DiagnosisPage, Vec<String>), ApiError> {
         let mut page = self.driver.diagnosis(id)?;
-        for check in [Check::VastRecord, Check::ContainerLog] {
-            let proposed = page.next_checks.iter().any(|it| it.check == check.as_str());
-            if let (true, Some(vast_id)) = (proposed, page.row.vast_id) {
-                // What cannot be fetched now leaves its channel unasked, and the page says so.
-                match look_at_vast(client, vast_id, check).await {
-                    Ok(answered) => page = self.driver.looked(&page.row.id, check, answered)?,
-                    Err(error) => tracing::warn!(code = error.code, "{}: {}", check.title(), error.message),
-                }
+        let mut tried: Vec<String> = Vec::new();
+        let mut failed = Vec::new();
+        while tried.len() < LOOKS_MAX {
+            let next = page.next_checks.iter().find(|it| {
+                let again = it.check.ends_with("-again");
+                it.wanting.is_none() && !again && !tried.contains(&it.check)
+            });
+            let Some(check) = next.and_then(|it| Check::parse(&it.check)) else { break };
+            tried.push(check.as_str().to_owned());
+            match self.look(id, check).await {
+                Ok(after) => page = after,
+                Err(error) => failed.push(format!("{}: {}", check.title(), error.message)),
             }
         }
-        Ok(page)
+        Ok((page, failed))
+    }
+
+    /// Makes one look.
+    pub async fn look(&mut self, id: &str, check: Check) -> Result<DiagnosisPage, ApiError> {
+        let whom = self.driver.whom(id)?;
+        let looked = self.live.look(&whom, check).await?;
+        self.driver.looked(&whom.id, check, looked)
+    }
+
+    /// Looks at a machine by SSH; gives its page.
+    pub async fn probe(&mut self, id: &str) -> Result<InstancePage, ApiError> {
+        self.look(id, Check::Ssh).await?;
+        self.driver.instance_page(id)
+    }
+
+    /// What a look at a machine runs.
+    pub fn probe_script(&self, id: &str) -> Result<ProbeScript, ApiError> {
+        Ok(live::probe_script(Some(&self.driver.whom(id)?)))
+    }
+
+    /// What was answered, as it came.
+    pub fn raw_answers(&self, id: &str) -> Result<RawAnswers, ApiError> {
+        self.driver.answers(id)
     }
 
     /// Everything that is stuck, grouped.

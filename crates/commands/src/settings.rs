@@ -78,8 +78,8 @@ impl Settings {
         written().map_err(|error| ApiError::new("settings-unwritable", format!("cannot write {}: {error}", path.display())))
     }
 
-    pub(crate) fn address_of(&self, name: &str) -> Result<&str, ApiError> {
-        self.fleets.iter().find(|fleet| fleet.name == name).map(|fleet| fleet.address.as_str()).ok_or_else(|| {
+    pub(crate) fn named(&self, name: &str) -> Result<&SavedFleet, ApiError> {
+        self.fleets.iter().find(|fleet| fleet.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.fleets.iter().map(|fleet| fleet.name.as_str()).collect();
             let hint = if known.is_empty() { "no fleet is saved yet".to_owned() } else { format!("saved: {}", known.join(", ")) };
             ApiError::new("unknown-fleet", format!("no saved fleet is called {name:?}")).hint(hint)

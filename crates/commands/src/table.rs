@@ -15,6 +15,9 @@ macro_rules! for_each_command {
             incidents(Nothing) -> Incidents, read, "Show incidents", "g i";
             diagnosis(InstanceRequest) -> DiagnosisPage, read, "Diagnose an instance", "d";
             make_look(LookRequest) -> DiagnosisPage, read, "Make a look", "";
+            raw_answers(InstanceRequest) -> RawAnswers, read, "Show what was answered, as it came", "";
+            probe_script(ProbeScriptRequest) -> ProbeScript, read, "Show what a look at a machine runs", "";
+            allow_probe(AllowProbe) -> Fleets, view, "Allow looks at a fleet's machines", "";
             note(NoteRequest) -> DiagnosisPage, view, "Write a note", "";
             close(CloseRequest) -> DiagnosisPage, view, "Close with a cause", "";
             report(ReportRequest) -> Report, read, "Write a report", "";
@@ -22,6 +25,8 @@ macro_rules! for_each_command {
             explain(CauseRequest) -> CauseView, read, "Explain a cause", "";
             rented_before(RentedBefore) -> Rented, read, "Who was rented before a date", "";
             keys(Nothing) -> Accounts, read, "List vast.ai accounts", "";
+            import_key(ImportKey) -> Accounts, view, "Import the key of vast.ai's own client", "";
+            remove_account(AccountName) -> Accounts, view, "Remove a vast.ai account", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";
             fleets(Nothing) -> Fleets, read, "List saved fleets", "";
             connect(ConnectRequest) -> Fleets, view, "Connect to a manager", "g c";

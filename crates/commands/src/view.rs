@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use dwell_clients::{Tunnel, TunnelState};
 use dwell_fleet::{
     ChannelHealth, Expectation, ExpectationBase, Flag, FlagKind, Instance, LogLine, Presence, Rejected, State, Timestamp, money,
     seconds_between, state_counts, words,
 };
 use dwell_history::{StoredLine, TransitionRecord};
 
+use crate::ApiError;
 use crate::dto::*;
 use crate::watch::Watch;
 
@@ -22,6 +24,30 @@ pub(crate) struct Context {
     pub(crate) speed: f64,
     pub(crate) now: Timestamp,
     pub(crate) history_error: Option<String>,
+    pub(crate) tunnel: Option<TunnelView>,
+}
+
+pub(crate) fn tunnel(tunnel: &Tunnel) -> TunnelView {
+    let state = tunnel.state();
+    let failure = match &state {
+        TunnelState::Down(error) => Some(error.clone()),
+        _ => None,
+    };
+    TunnelView {
+        target: tunnel.target().as_str().to_owned(),
+        state: match state {
+            TunnelState::Opening => "opening",
+            TunnelState::Up(_) => "up",
+            TunnelState::Down(_) => "down",
+        }
+        .to_owned(),
+        port: match state {
+            TunnelState::Up(port) => Some(port),
+            _ => None,
+        },
+        hint: failure.clone().and_then(|error| ApiError::from(error).hint),
+        error: failure.map(ConnectionError::from),
+    }
 }
 
 pub(crate) fn fleet_view(watch: &Watch, context: &Context) -> FleetView {
@@ -115,6 +141,7 @@ fn connection_view(watch: &Watch, context: &Context) -> ConnectionView {
         }),
         manager_log_error: watch.manager_log_failure().map(|code| code.as_str().to_owned()),
         history_error: context.history_error.clone(),
+        tunnel: context.tunnel.clone(),
     }
 }
 

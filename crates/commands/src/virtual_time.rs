@@ -76,10 +76,11 @@ impl VirtualFleet {
     /// Makes a look that is not made by itself. False where there is nobody to look at.
     pub(crate) fn ask(&mut self, key: Key, check: Check) -> bool {
         let Some(vast_id) = self.watch.fleet().instance(key).and_then(|instance| instance.vast_id) else { return false };
-        let Some(answered) = ask(&self.world, vast_id.0, check) else { return false };
+        let looked = ask(&self.world, vast_id.0, check);
         let at = self.watch.fleet().manager_time_at(self.world.now());
-        self.watch.casebook_mut().note_look(key, at, answered);
-        true
+        let asked = !looked.is_empty();
+        looked.into_iter().for_each(|it| self.watch.casebook_mut().note_look(key, at, it.answered));
+        asked
     }
 
     /// What an operator would see now.
@@ -93,6 +94,7 @@ impl VirtualFleet {
                 speed: 0.0,
                 now: self.world.now(),
                 history_error: None,
+                tunnel: None,
             },
         )
     }

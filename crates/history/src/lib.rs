@@ -4,6 +4,7 @@
 //! One SQLite file, write-ahead log, one transaction for each answer: killed at any moment, it holds all answers before
 //! the last or all with it. Several processes may watch the same fleet; what both see is kept once. Only this crate knows SQL.
 
+mod answers;
 mod load;
 mod logs;
 mod notes;
@@ -18,13 +19,15 @@ use dwell_fleet::{Key, Timestamp};
 use rusqlite::{Connection, OptionalExtension};
 use rusqlite_migration::{M, Migrations};
 
+pub use answers::{ANSWER_BYTES_MAX, ANSWERS_MAX, RawAnswer};
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
 pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
 pub use notes::{Closing, NOTE_CHARACTERS_MAX, Note, NoteKind, SeenBefore};
 pub use record::Answer;
 
-static MIGRATIONS: LazyLock<Migrations<'static>> =
-    LazyLock::new(|| Migrations::new(vec![M::up(include_str!("schema.sql")), M::up(include_str!("notes.sql"))]));
+static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
+    Migrations::new([include_str!("schema.sql"), include_str!("notes.sql"), include_str!("answers.sql")].map(M::up).into())
+});
 
 /// Why history could not be read or written.
 #[derive(Debug, thiserror::Error)]

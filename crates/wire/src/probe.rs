@@ -124,34 +124,48 @@ pub struct Probed {
     pub complete: bool,
 }
 
-/// Reads the output of [`probe_script`] that was asked for at `at`, on the asker's clock. `None` where the machine ran nothing of it.
-pub fn probed(output: &str, at: Timestamp) -> Option<Probed> {
-    let mut sections: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+/// The output taken apart: what stands in each section, whether the end was reached, and where it broke off if not.
+struct Sections<'a> {
+    lines: BTreeMap<&'a str, Vec<&'a str>>,
+    broken_off: Option<&'a str>,
+}
+
+fn sections(output: &str) -> Sections<'_> {
+    let mut lines: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut current = None;
-    let mut complete = false;
     for line in output.lines() {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if line == PROBE_END {
-            complete = true;
-            break;
+            return Sections { lines, broken_off: None };
         }
         match line.strip_prefix(MARK).filter(|name| PROBE_SECTIONS.iter().any(|(known, ..)| known == name)) {
             Some(name) => {
-                sections.entry(name).or_default();
+                lines.entry(name).or_default();
                 current = Some(name);
             }
             None => {
-                if let Some(lines) = current.and_then(|name| sections.get_mut(name)) {
+                if let Some(lines) = current.and_then(|name| lines.get_mut(name)) {
                     lines.push(line);
                 }
             }
         }
     }
+    Sections { lines, broken_off: current }
+}
+
+/// One section of the output of [`probe_script`], as it came.
+pub fn probe_section(output: &str, name: &str) -> Option<String> {
+    sections(output).lines.get(name).map(|lines| lines.join("\n"))
+}
+
+/// Reads the output of [`probe_script`] that was asked for at `at`, on the asker's clock. `None` where the machine ran nothing of it.
+pub fn probed(output: &str, at: Timestamp) -> Option<Probed> {
+    let Sections { lines: sections, broken_off } = sections(output);
     if sections.is_empty() {
         return None;
     }
+    let complete = broken_off.is_none();
     // The section that it broke off in is no whole answer.
-    let broken_off = current.filter(|_| !complete);
     let section = |name: &str| sections.get(name).map(Vec::as_slice).filter(|_| broken_off != Some(name));
     let clock = section("clock").and_then(|lines| whole(lines.first()?)).and_then(|s| Timestamp::from_second(s).ok());
     // Ages are counted from the machine's own clock, as its times are.

@@ -34,7 +34,7 @@ pub fn vast_record(record: &Value) -> VastRecord {
         _ => None,
     };
     let whole = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
-    let address = |host: &Value, port: &Value| SshAddress::new(host.as_str()?, whole(port)?);
+    let address = |host: &Value, port: &Value| SshAddress::new(host.as_str()?.trim(), whole(port)?);
     VastRecord {
         actual_status: text(&record["actual_status"]),
         intended_status: text(&record["intended_status"]),
@@ -59,6 +59,31 @@ pub fn vast_record(record: &Value) -> VastRecord {
         disk_usage_gb: number(&record["disk_usage"]),
         dollars_per_h: number(&record["dph_total"]),
     }
+}
+
+/// Names of fields that hold secrets, or may: keys, tokens, logins, environments, start scripts.
+const SECRET_NAMES: [&str; 9] = ["key", "token", "secret", "pass", "env", "onstart", "args", "login", "auth"];
+
+/// An answer of vast.ai as it may be shown and kept: pretty-printed, without what can hold a secret.
+pub fn vast_answer_shown(answer: &Value) -> String {
+    fn without_secrets(value: &Value) -> Value {
+        match value {
+            Value::Object(fields) => Value::Object(
+                fields
+                    .iter()
+                    .map(|(name, value)| {
+                        let lower = name.to_ascii_lowercase();
+                        let secret = SECRET_NAMES.iter().any(|part| lower.contains(part));
+                        let shown = if secret && !value.is_null() { Value::from("(not shown)") } else { without_secrets(value) };
+                        (name.clone(), shown)
+                    })
+                    .collect(),
+            ),
+            Value::Array(items) => Value::Array(items.iter().map(without_secrets).collect()),
+            other => other.clone(),
+        }
+    }
+    serde_json::to_string_pretty(&without_secrets(answer)).unwrap_or_default()
 }
 
 /// The prover's `/status`.

@@ -179,8 +179,18 @@ async fn status(State(stage): State<Stage>) -> Response {
 }
 
 async fn dashboard(State(stage): State<Stage>) -> Response {
-    let world = stage.world();
-    answer(&world.manager().dashboard(world.manager_now()))
+    let mut dashboard = {
+        let world = stage.world();
+        world.manager().dashboard(world.manager_now())
+    };
+    for row in &mut dashboard.instances {
+        // Where none is told, none is made up.
+        let told = row.ssh_cmd.as_deref().is_some_and(|command| !command.is_empty());
+        if let Some(command) = row.vast_id.filter(|_| told).and_then(|vast_id| stage.ssh_command(vast_id)) {
+            row.ssh_cmd = Some(command);
+        }
+    }
+    answer(&dashboard)
 }
 
 #[derive(Deserialize)]

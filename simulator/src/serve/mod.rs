@@ -2,10 +2,11 @@
 
 mod manager;
 mod market;
+mod ssh;
 mod vast;
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -51,6 +52,7 @@ struct Stage {
     clock: Arc<Mutex<SimClock>>,
     header: HeaderValue,
     vast: Arc<vast::Desk>,
+    doors: Arc<OnceLock<ssh::Doors>>,
 }
 
 impl Stage {
@@ -81,6 +83,12 @@ impl Served {
     /// vast.ai's base URL: what its own client takes as `VAST_URL`.
     pub fn vast_url(&self) -> String {
         format!("http://{}", self.vast)
+    }
+
+    /// Gives the machines a real SSH server on loopback: from now on the manager and vast.ai tell ports at which they answer
+    /// the look at a machine. Must be called on the runtime that serves.
+    pub fn open_ssh(&self) {
+        let _ = self.stage.doors.set(ssh::Doors::new(self._stop.subscribe()));
     }
 
     /// Simulated time now.
@@ -134,6 +142,7 @@ pub async fn serve(world: World, speed: f64, port: u16, vast_port: u16) -> Resul
         world: Arc::new(Mutex::new(world)),
         header: HeaderValue::from_str(&run).unwrap_or(HeaderValue::from_static("simulated")),
         vast: Arc::new(vast::Desk::at(vast)),
+        doors: Arc::default(),
     };
     let (stop, stopped) = watch::channel(());
     spawn(manager_listener, manager::router(stage.clone()), stopped.clone());

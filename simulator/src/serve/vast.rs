@@ -135,12 +135,14 @@ struct Page {
 
 async fn list(State(stage): State<Stage>, Query(page): Query<Page>) -> Response {
     let limit = page.limit.and_then(|limit| limit.parse::<i64>().ok()).map(|limit| limit.max(0) as usize);
-    answer(stage.world().api_list(limit, page.after_token.as_deref()))
+    let listed = stage.world().api_list(limit, page.after_token.as_deref());
+    answer(ApiAnswer { body: stage.with_doors_in(listed.body), ..listed })
 }
 
 async fn show(State(stage): State<Stage>, Path(id): Path<u64>) -> Response {
     let looks = stage.vast.looks.fetch_add(1, Ordering::Relaxed);
-    answer(stage.world().api_show(id, looks))
+    let shown = stage.world().api_show(id, looks);
+    answer(ApiAnswer { body: stage.with_doors_in(shown.body), ..shown })
 }
 
 async fn change(State(stage): State<Stage>, Path(id): Path<u64>, body: Bytes) -> Result<Response, ApiAnswer> {

@@ -170,6 +170,12 @@ impl World {
         if conditions.lines.key_accepted { SshReach::Connected } else { SshReach::KeyRefused }
     }
 
+    /// How far a connection gets, by the direct port and through the proxy; `None` for a number that is nobody's.
+    pub fn ssh_reach(&self, vast_id: u64) -> Option<(SshReach, SshReach)> {
+        let index = self.find(vast_id)?;
+        Some((self.reach(index, true), self.reach(index, false)))
+    }
+
     /// What a look by SSH would show; `None` for a number that is nobody's.
     pub fn host_view(&self, vast_id: u64) -> Option<HostView> {
         let index = self.find(vast_id)?;

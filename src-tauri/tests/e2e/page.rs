@@ -65,7 +65,7 @@ uuid = "0badcafe-0000-4000-8000-000000000001"
 
 async fn connected(served: &Served) -> Page {
     let page = page().await;
-    page.app.connect(ConnectRequest { address: served.url(), name: Some("under test".into()) }).await.unwrap();
+    page.app.connect(ConnectRequest { address: served.url(), name: Some("under test".into()), ssh: None }).await.unwrap();
     page.browser.find("[data-id]").await;
     page
 }
@@ -223,7 +223,7 @@ async fn ten_thousand_instances_scroll() {
         format!("http://{address}")
     };
     let page = page().await;
-    page.app.connect(ConnectRequest { address: served, name: None }).await.unwrap();
+    page.app.connect(ConnectRequest { address: served, name: None, ssh: None }).await.unwrap();
     let browser = &page.browser;
     browser.sees("10000 of 10000").await;
     browser.find("[data-id]").await;

@@ -101,7 +101,32 @@ manager_log_error: string | null,
 /**
  * Why history could not be written, if it could not.
  */
-history_error: string | null, };
+history_error: string | null, 
+/**
+ * The SSH tunnel that the manager is reached through, where there is one.
+ */
+tunnel: TunnelView | null, };
+export type TunnelView = { 
+/**
+ * Whom it goes through.
+ */
+target: string, 
+/**
+ * `opening`, `up` or `down`.
+ */
+state: string, 
+/**
+ * The port on 127.0.0.1 while it is up.
+ */
+port: number | null, 
+/**
+ * Why it is down.
+ */
+error: ConnectionError | null, 
+/**
+ * What helps, where something does.
+ */
+hint: string | null, };
 export type ConnectionError = { 
 /**
  * Stable kebab-case word.
@@ -391,7 +416,246 @@ gaps: Array<GapView>,
 /**
  * First answer that listed it.
  */
-first_seen_at: string, };
+first_seen_at: string, 
+/**
+ * What was asked on purpose, the latest answer of each channel.
+ */
+looks: Array<LookView>, 
+/**
+ * The machine itself, where it was looked at.
+ */
+machine: MachinePanel | null, 
+/**
+ * The prover, where it was asked.
+ */
+prover: ProverPanel | null, };
+export type LookView = { 
+/**
+ * Channel.
+ */
+channel: string, 
+/**
+ * What it is.
+ */
+title: string, 
+/**
+ * When it was asked, on the manager's clock.
+ */
+at: string, 
+/**
+ * What came, in a sentence.
+ */
+summary: string, };
+export type MachinePanel = { 
+/**
+ * When it was looked at, on the manager's clock.
+ */
+at: string, 
+/**
+ * How far the connection got.
+ */
+reach: string, 
+/**
+ * Single values; `null` where the machine did not show them.
+ */
+facts: Array<Fact>, 
+/**
+ * Processes; `null` where they were not shown.
+ */
+processes: Array<ProcessRow> | null, 
+/**
+ * What `nvidia-smi` came to where it showed no cards; `null` where it did, or was not shown.
+ */
+smi: string | null, 
+/**
+ * Cards.
+ */
+cards: Array<CardRow>, 
+/**
+ * Log files, with their newest lines; `null` where they were not shown.
+ */
+files: Array<FileRow> | null, 
+/**
+ * What has ended, newest first.
+ */
+exits: Array<string>, 
+/**
+ * Kernel log lines about cards and memory, newest last; `null` where it may not be read: that is no sign of health.
+ */
+kernel: Array<string> | null, 
+/**
+ * What listens.
+ */
+sockets: Array<string> | null, };
+export type ProcessRow = { 
+/**
+ * Id.
+ */
+pid: number, 
+/**
+ * Program.
+ */
+program: string, 
+/**
+ * `R`, `S`, `D`, `Z`.
+ */
+state: string, 
+/**
+ * When it started.
+ */
+started_at: string, 
+/**
+ * Load, percent of one core.
+ */
+cpu_percent: number | null, 
+/**
+ * Resident memory, GiB.
+ */
+memory_gib: number | null, };
+export type CardRow = { 
+/**
+ * Model.
+ */
+name: string, 
+/**
+ * Percent.
+ */
+load_percent: number | null, 
+/**
+ * Degrees Celsius.
+ */
+temperature_c: number | null, 
+/**
+ * MiB used.
+ */
+memory_used_mib: number | null, 
+/**
+ * MiB in all.
+ */
+memory_mib: number | null, 
+/**
+ * Why the clocks are low, where they are.
+ */
+throttled: string | null, 
+/**
+ * Lanes of the bus now.
+ */
+bus_width: number | null, };
+export type FileRow = { 
+/**
+ * The source that the shipper would name.
+ */
+source: string, 
+/**
+ * Path.
+ */
+path: string, 
+/**
+ * Bytes.
+ */
+bytes: number | null, 
+/**
+ * Last written.
+ */
+modified_at: string | null, 
+/**
+ * Its newest lines.
+ */
+tail: Array<string>, };
+export type ProverPanel = { 
+/**
+ * When it was asked, on the manager's clock.
+ */
+at: string, 
+/**
+ * What came, in a sentence.
+ */
+answer: string, 
+/**
+ * Its numbers, and how each misleads.
+ */
+rows: Array<ProverRow>, 
+/**
+ * Proofs in work.
+ */
+proofs: Array<ProofRow>, 
+/**
+ * Workers.
+ */
+workers: Array<WorkerRow>, };
+export type ProverRow = { 
+/**
+ * What.
+ */
+name: string, 
+/**
+ * As text, with its unit; `null` where it was not told.
+ */
+value: string | null, 
+/**
+ * What it does not mean.
+ */
+misleads: string, };
+export type ProofRow = { 
+/**
+ * Number, as the prover names it.
+ */
+job: string, 
+/**
+ * Kind.
+ */
+kind: string, 
+/**
+ * Partitions done.
+ */
+done: number, 
+/**
+ * Partitions in all.
+ */
+of: number | null, 
+/**
+ * How many partitions are in which state.
+ */
+states: string, };
+export type WorkerRow = { 
+/**
+ * Number of the card.
+ */
+card: number | null, 
+/**
+ * `idle`, `proving`.
+ */
+state: string, 
+/**
+ * At its partition, seconds.
+ */
+busy_s: number | null, };
+export type RawAnswers = { 
+/**
+ * Newest first.
+ */
+answers: Array<RawAnswerView>, };
+export type RawAnswerView = { 
+/**
+ * Channel.
+ */
+channel: string, 
+/**
+ * What it is.
+ */
+title: string, 
+/**
+ * When it was asked, on the manager's clock.
+ */
+at: string, 
+/**
+ * As it came; keys and the like are left out.
+ */
+text: string, 
+/**
+ * Bytes that were cut off its end.
+ */
+cut_bytes: number, };
 export type Fact = { 
 /**
  * What.
@@ -917,7 +1181,34 @@ address: string,
 /**
  * A name for it; the address where not given.
  */
-name: string | null, };
+name: string | null, 
+/**
+ * Reached through SSH: `user@host`, or an entry of the SSH configuration. The address is then as seen from there.
+ */
+ssh: string | null, };
+export type AllowProbe = { 
+/**
+ * Name of the saved fleet.
+ */
+name: string, 
+/**
+ * Allowed.
+ */
+allow: boolean, };
+export type ProbeScriptRequest = { 
+/**
+ * On which instance; `null` for the script alone.
+ */
+id: string | null, };
+export type ProbeScript = { 
+/**
+ * The script. It reads and writes nothing.
+ */
+script: string, 
+/**
+ * How it is run on one instance, as it can be pasted into a terminal; `null` where no address is known.
+ */
+by_hand: string | null, };
 export type SimulateRequest = { 
 /**
  * Scenario.
@@ -946,6 +1237,10 @@ saved: Array<SavedFleet>,
  */
 watching: string | null, 
 /**
+ * Name of the saved one that was chosen last: a terminal looks at it where none is named.
+ */
+last: string | null, 
+/**
  * Why the one that was asked for at the start is not.
  */
 problem: ApiError | null, };
@@ -957,7 +1252,15 @@ name: string,
 /**
  * The manager's address.
  */
-address: string, };
+address: string, 
+/**
+ * Whom SSH goes through; the address is as seen from there.
+ */
+ssh: string | null, 
+/**
+ * Its machines may be looked at by SSH.
+ */
+allow_probe: boolean, };
 export type SpeedRequest = { 
 /**
  * Simulated seconds in a real one; 0 pauses.
@@ -1614,6 +1917,20 @@ export type Accounts = {
  * They.
  */
 accounts: Array<Account>, };
+export type ImportKey = { 
+/**
+ * A name for the account.
+ */
+name: string, 
+/**
+ * Keep it in this process alone instead of the keychain.
+ */
+session_only: boolean, };
+export type AccountName = { 
+/**
+ * Its name.
+ */
+name: string, };
 export type Account = { 
 /**
  * The operator's name for it.
@@ -1712,6 +2029,12 @@ export const api = {
   diagnosis: (request: InstanceRequest): Promise<DiagnosisPage> => call("diagnosis", request),
   /** Make a look */
   make_look: (request: LookRequest): Promise<DiagnosisPage> => call("make_look", request),
+  /** Show what was answered, as it came */
+  raw_answers: (request: InstanceRequest): Promise<RawAnswers> => call("raw_answers", request),
+  /** Show what a look at a machine runs */
+  probe_script: (request: ProbeScriptRequest): Promise<ProbeScript> => call("probe_script", request),
+  /** Allow looks at a fleet's machines */
+  allow_probe: (request: AllowProbe): Promise<Fleets> => call("allow_probe", request),
   /** Write a note */
   note: (request: NoteRequest): Promise<DiagnosisPage> => call("note", request),
   /** Close with a cause */
@@ -1726,6 +2049,10 @@ export const api = {
   rented_before: (request: RentedBefore): Promise<Rented> => call("rented_before", request),
   /** List vast.ai accounts */
   keys: (): Promise<Accounts> => call("keys", {}),
+  /** Import the key of vast.ai's own client */
+  import_key: (request: ImportKey): Promise<Accounts> => call("import_key", request),
+  /** Remove a vast.ai account */
+  remove_account: (request: AccountName): Promise<Accounts> => call("remove_account", request),
   /** Read everything now */
   refresh: (): Promise<Nothing> => call("refresh", {}),
   /** List saved fleets */
@@ -1766,6 +2093,9 @@ export const commands = [
   { name: "incidents", risk: "read", title: "Show incidents", keys: "g i" },
   { name: "diagnosis", risk: "read", title: "Diagnose an instance", keys: "d" },
   { name: "make_look", risk: "read", title: "Make a look", keys: "" },
+  { name: "raw_answers", risk: "read", title: "Show what was answered, as it came", keys: "" },
+  { name: "probe_script", risk: "read", title: "Show what a look at a machine runs", keys: "" },
+  { name: "allow_probe", risk: "view", title: "Allow looks at a fleet's machines", keys: "" },
   { name: "note", risk: "view", title: "Write a note", keys: "" },
   { name: "close", risk: "view", title: "Close with a cause", keys: "" },
   { name: "report", risk: "read", title: "Write a report", keys: "" },
@@ -1773,6 +2103,8 @@ export const commands = [
   { name: "explain", risk: "read", title: "Explain a cause", keys: "" },
   { name: "rented_before", risk: "read", title: "Who was rented before a date", keys: "" },
   { name: "keys", risk: "read", title: "List vast.ai accounts", keys: "" },
+  { name: "import_key", risk: "view", title: "Import the key of vast.ai's own client", keys: "" },
+  { name: "remove_account", risk: "view", title: "Remove a vast.ai account", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },
   { name: "fleets", risk: "read", title: "List saved fleets", keys: "" },
   { name: "connect", risk: "view", title: "Connect to a manager", keys: "g c" },

@@ -5,6 +5,7 @@
 mod drills;
 mod evening;
 mod incidents;
+mod machines;
 mod misbehaving;
 mod table;
 mod vast;

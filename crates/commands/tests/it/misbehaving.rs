@@ -84,7 +84,7 @@ async fn whatever_the_manager_does_the_last_data_stays_with_a_code() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::new(Some(folder.path().to_owned())).unwrap();
     app.set_patience(Duration::from_millis(500));
-    app.connect(ConnectRequest { address: address.clone(), name: None }).await.unwrap();
+    app.connect(ConnectRequest { address: address.clone(), name: None, ssh: None }).await.unwrap();
     let well = until(&app, |view| view.connection.state == "ok" && !view.instances.is_empty()).await;
     assert_eq!(well.instances.len(), 11);
 

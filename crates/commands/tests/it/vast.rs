@@ -50,7 +50,8 @@ async fn records_account_and_logs() {
     assert!(client.user().await.unwrap().credit_dollars.is_some_and(|credit| credit > 0.0));
     let (text, _) = client.logs(id, false).await.unwrap();
     assert!(text.contains("sshd"), "{text}");
-    let look = client.look(id).await;
+    let (look, raw) = client.look(id).await;
+    assert!(raw.contains("actual_status") && raw.contains("(not shown)"), "{raw}");
     assert_eq!((look.listed, look.listing_retired, look.rentals), (Some(true), false, Some((30, 0))));
 }
 
@@ -67,7 +68,7 @@ async fn each_refusal_is_told_for_what_it_is() {
         let served = served(&fault).await;
         let error = client(&served).user().await.unwrap_err();
         assert_eq!(error.code.as_str(), code, "{answer}: {error}");
-        let look = client(&served).look(first(&served)).await;
+        let (look, _) = client(&served).look(first(&served)).await;
         assert!(matches!(look.record, dwell_fleet::look::VastShown::Refused(_)) && look.listed.is_none(), "{answer}: {look:?}");
     }
 }
@@ -77,7 +78,7 @@ async fn a_retired_listing_is_not_an_empty_account() {
     let served = served("\n[[fault]]\nkind = \"vast-list-retired\"\nat = \"0s\"\n").await;
     let client = client(&served);
     assert!(client.list().await.is_err());
-    let look = client.look(first(&served)).await;
+    let (look, _) = client.look(first(&served)).await;
     assert!(look.listing_retired && look.listed.is_none() && look.rentals.is_none(), "{look:?}");
 }
 
@@ -91,7 +92,7 @@ async fn on_a_connected_fleet_vast_is_asked_with_the_operators_key() {
     let folder = tempfile::tempdir().unwrap();
     let app = App::new(Some(folder.path().to_owned())).unwrap();
     app.set_vast_address(served.vast_url());
-    app.connect(ConnectRequest { address: served.url(), name: None }).await.unwrap();
+    app.connect(ConnectRequest { address: served.url(), name: None, ssh: None }).await.unwrap();
     let id = loop {
         if let Some(row) = app.fleet(Nothing {}).await.ok().and_then(|view| view.instances.first().cloned()) {
             break row.id;
@@ -109,13 +110,13 @@ async fn on_a_connected_fleet_vast_is_asked_with_the_operators_key() {
     app.add_key("mine", SecretString::from("any-key-will-do"), true).await.unwrap();
     let page = app.diagnosis(InstanceRequest { id: id.clone() }).await.unwrap();
     assert_eq!(wanting(&page, "ask-vast"), Some(None));
-    assert!(wanting(&page, "ssh-probe").is_none_or(|why| why.is_some()), "machines are not looked at from here");
+    assert!(wanting(&page, "ssh-probe").is_none_or(|why| why.is_some()), "machines are not looked at unless allowed");
     let page = app.make_look(LookRequest { id: id.clone(), check: "ask-vast".into() }).await.unwrap();
     let vast = page.channels.iter().find(|it| it.channel == "vast-record").unwrap();
     assert_eq!((vast.health.as_str(), vast.facts > 10), ("working", true), "{vast:?}");
     let page = app.make_look(LookRequest { id: id.clone(), check: "container-log".into() }).await.unwrap();
     assert!(page.notes.iter().filter(|note| note.kind == "look").count() == 2, "{:?}", page.notes);
-    assert_eq!(app.make_look(LookRequest { id, check: "ssh-probe".into() }).await.unwrap_err().code, "cannot-look");
+    assert_eq!(app.make_look(LookRequest { id, check: "ssh-probe".into() }).await.unwrap_err().code, "not-allowed");
     // The key is in nothing that was written.
     let settings = std::fs::read_to_string(folder.path().join("settings.toml")).unwrap();
     assert!(!settings.contains("any-key"), "{settings}");

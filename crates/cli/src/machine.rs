@@ -1,0 +1,208 @@
+//! `dwellctl probe`, and what the channels that are asked on purpose have answered.
+
+use std::process::ExitCode;
+
+use dwell_commands::dto::*;
+use dwell_commands::words::duration;
+use dwell_commands::{ApiError, App, Look};
+
+use crate::args::Args;
+use crate::print::{self, clean, local, out, remark};
+use crate::vast;
+
+/// Newest lines of a log file that are printed.
+const TAIL_LINES: usize = 3;
+
+pub(crate) struct Wanted<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) show: bool,
+    pub(crate) allow: bool,
+    pub(crate) raw: bool,
+}
+
+pub(crate) async fn probe(
+    args: &Args,
+    mut look: Look,
+    wanted: Wanted<'_>,
+    vast_url: Option<&String>,
+) -> anyhow::Result<ExitCode> {
+    if wanted.show {
+        // Who it is may be known from history alone.
+        let read = look.read(None).await;
+        let script = match look.probe_script(wanted.id) {
+            Ok(script) => script,
+            Err(error) => return Err(read.err().unwrap_or(error).into()),
+        };
+        if args.json {
+            print::json(&script, true)?;
+        } else {
+            out(script.by_hand.as_ref().unwrap_or(&script.script));
+            if script.by_hand.is_none() {
+                remark("no address of it is known: this is the script alone");
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if wanted.allow {
+        look = look.with_machines(App::new(args.data_dir.clone())?.folder());
+    }
+    // Without a key the address is the manager's.
+    if let Ok(client) = vast::client(args, None, vast_url).await {
+        look = look.with_vast(client);
+    }
+    look.read(Some(wanted.id)).await?;
+    let page = look.probe(wanted.id).await?;
+    if wanted.raw {
+        let answers = look.raw_answers(wanted.id)?;
+        let newest = answers.answers.into_iter().find(|answer| answer.channel == "ssh-probe");
+        return self::answers(args, &RawAnswers { answers: newest.into_iter().collect() });
+    }
+    if args.json {
+        print::json(&page, true)?;
+    } else {
+        for it in page.looks.iter().filter(|it| it.channel == "ssh-probe") {
+            out(&clean(&it.summary));
+        }
+        page.machine.iter().for_each(machine);
+        page.prover.iter().for_each(prover);
+    }
+    Ok(ExitCode::from(u8::from(page.machine.is_none())))
+}
+
+/// Answers as they came, each line made harmless.
+pub(crate) fn answers(args: &Args, answers: &RawAnswers) -> anyhow::Result<ExitCode> {
+    if args.json {
+        print::json(answers, true)?;
+    } else if answers.answers.is_empty() {
+        remark("nothing was asked on purpose of this instance yet: dwellctl diagnose ID --look, or dwellctl probe ID");
+    }
+    for answer in answers.answers.iter().filter(|_| !args.json) {
+        out(&format!("== {} ({}), asked {}", clean(&answer.title), clean(&answer.channel), local(answer.at)));
+        answer.text.lines().for_each(|line| out(&clean(line)));
+        if answer.cut_bytes > 0 {
+            out(&format!("== {} bytes more were cut off", answer.cut_bytes));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A number with its unit, or a dash.
+fn told(value: Option<f64>, unit: &str) -> String {
+    value.map_or_else(|| "\u{2013}".to_owned(), |value| format!("{value:.0}{unit}"))
+}
+
+fn machine(machine: &MachinePanel) {
+    let mut facts = print::table(&["", "", "FROM"]);
+    for fact in &machine.facts {
+        facts.add_row(vec![fact.name.clone(), clean(fact.value.as_deref().unwrap_or("not told")), fact.source.clone()]);
+    }
+    out(&facts.to_string());
+    out("\nCards");
+    machine.smi.iter().for_each(|words| out(&format!("  {}", clean(words))));
+    for card in &machine.cards {
+        let throttled = card.throttled.as_deref().map_or_else(String::new, |why| format!(", clocks low: {}", clean(why)));
+        out(&format!(
+            "  {}: {}, {}, memory {} of {}, x{} lanes{throttled}",
+            clean(&card.name),
+            told(card.load_percent, " %"),
+            told(card.temperature_c, " \u{b0}C"),
+            told(card.memory_used_mib, ""),
+            told(card.memory_mib, " MiB"),
+            card.bus_width.map_or_else(|| "?".to_owned(), |width| width.to_string()),
+        ));
+    }
+    out("\nProcesses");
+    match &machine.processes {
+        None => out("  not shown"),
+        Some(processes) => {
+            let mut table = print::table(&["PID", "PROGRAM", "STATE", "UP", "CPU", "MEMORY"]);
+            for it in processes {
+                let up_s = machine.at.duration_since(it.started_at).as_secs_f64();
+                table.add_row(vec![
+                    it.pid.to_string(),
+                    clean(&it.program),
+                    clean(&it.state),
+                    duration(up_s.max(0.0)),
+                    told(it.cpu_percent, " %"),
+                    it.memory_gib.map_or_else(|| "\u{2013}".to_owned(), |gib| format!("{gib:.1} GiB")),
+                ]);
+            }
+            out(&table.to_string());
+        }
+    }
+    out("\nLog files");
+    match &machine.files {
+        None => out("  not shown"),
+        Some(files) if files.is_empty() => out("  none of the known ones exist"),
+        Some(files) => {
+            for file in files {
+                let age = file.modified_at.map_or_else(
+                    || "age not told".to_owned(),
+                    |at| format!("written {} ago", duration(machine.at.duration_since(at).as_secs_f64().max(0.0))),
+                );
+                let bytes = file.bytes.map_or_else(|| "size not told".to_owned(), |bytes| format!("{bytes} bytes"));
+                out(&format!("  {} ({bytes}, {age})", clean(&file.path)));
+                let skip = file.tail.len().saturating_sub(TAIL_LINES);
+                file.tail.iter().skip(skip).for_each(|line| out(&format!("    {}", clean(line))));
+            }
+        }
+    }
+    if !machine.exits.is_empty() {
+        out("\nEnded");
+        machine.exits.iter().for_each(|line| out(&format!("  {}", clean(line))));
+    }
+    out("\nKernel log");
+    match &machine.kernel {
+        None => out("  may not be read: that is no sign of health"),
+        Some(lines) if lines.is_empty() => out("  nothing about cards or memory"),
+        Some(lines) => lines.iter().for_each(|line| out(&format!("  {}", clean(line)))),
+    }
+}
+
+fn prover(prover: &ProverPanel) {
+    out(&format!("\nProver: {}", clean(&prover.answer)));
+    for row in &prover.rows {
+        out(&format!("  {:<24} {}", row.name, clean(row.value.as_deref().unwrap_or("not told"))));
+        out(&format!("  {:<24}   {}", "", row.misleads));
+    }
+    for proof in &prover.proofs {
+        let of = proof.of.map_or_else(|| "?".to_owned(), |of| of.to_string());
+        out(&format!(
+            "  proof {} {}: {} of {of} partitions done ({})",
+            clean(&proof.job),
+            clean(&proof.kind),
+            proof.done,
+            clean(&proof.states)
+        ));
+    }
+    for worker in &prover.workers {
+        let card = worker.card.map_or_else(|| "?".to_owned(), |card| card.to_string());
+        out(&format!("  worker on card {card}: {}, {}", clean(&worker.state), told(worker.busy_s, " s at its partition")));
+    }
+}
+
+/// `dwellctl connect`: saved, and looked at once, so that what is wrong is said now.
+pub(crate) async fn connect(args: &Args, url: &str, ssh: Option<String>, name: Option<String>) -> anyhow::Result<ExitCode> {
+    let app = App::new(args.data_dir.clone())?;
+    let request = ConnectRequest { address: url.to_owned(), name, ssh };
+    let fleets = app.connect(request).await?;
+    // The watch of the application is not needed: one look is made below.
+    let name =
+        fleets.watching.ok_or_else(|| ApiError { code: "bug".into(), message: "nothing is watched".into(), hint: None })?;
+    drop(app);
+    let outcome = Look::at(Some(&name), args.data_dir.clone(), args.within)?.read(None).await;
+    match outcome {
+        Ok(view) if args.json => print::json(&view, true)?,
+        Ok(view) => {
+            let rows: Vec<&InstanceRow> =
+                view.instances.iter().filter(|row| row.state != "killed" || row.flag.is_some()).collect();
+            print::fleet(&view, &rows);
+            remark(&format!("saved as {}; it is the one that is watched from now on", clean(&name)));
+        }
+        Err(error) => {
+            remark(&format!("saved as {}, though it does not answer now", clean(&name)));
+            return Err(error.into());
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

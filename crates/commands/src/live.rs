@@ -1,0 +1,114 @@
+//! Asks the channels of a connected fleet that are asked on purpose: vast.ai with the operator's key, the machine by SSH where
+//! that is allowed, the prover through the manager. Read-only.
+
+use std::path::PathBuf;
+
+use dwell_clients::{ManagerClient, Ssh, VastClient, probe_by_hand};
+use dwell_diagnosis::Check;
+use dwell_fleet::look::{SshAddress, VastShown};
+
+use crate::ApiError;
+use crate::ask::{Answered, Looked, container_looked, host_looked};
+use crate::drive::Clock;
+use crate::dto::ProbeScript;
+
+/// Host keys of rented machines, apart from the operator's own.
+const KNOWN_HOSTS: &str = "known_hosts_of_machines";
+
+/// What can be asked of a connected fleet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Means {
+    /// A key of a vast.ai account is known.
+    pub(crate) vast: bool,
+    /// The operator allows looks at its machines.
+    pub(crate) machines: bool,
+}
+
+/// Who is asked about one instance.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Whom {
+    pub(crate) id: String,
+    pub(crate) uuid: Option<String>,
+    pub(crate) vast_id: Option<u64>,
+    /// By vast.ai's latest record, else by the manager's row.
+    pub(crate) direct: Option<SshAddress>,
+    /// By vast.ai's latest record.
+    pub(crate) proxy: Option<SshAddress>,
+}
+
+/// The ways into a connected fleet.
+#[derive(Debug)]
+pub(crate) struct Live {
+    pub(crate) manager: Option<ManagerClient>,
+    pub(crate) vast: Result<VastClient, ApiError>,
+    /// The folder in which host keys of machines are kept, where looks at them are allowed.
+    pub(crate) machines: Option<PathBuf>,
+}
+
+/// The operator's `ssh`, with the configuration in `DWELL_SSH_CONFIG` instead of their own where that is set.
+pub(crate) fn ssh() -> Ssh {
+    Ssh::with_config(std::env::var_os("DWELL_SSH_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from))
+}
+
+impl Live {
+    /// Makes a look. Fails where nobody could be asked, and where whoever was asked did not answer at all; what is refused is
+    /// an answer.
+    pub(crate) async fn look(&self, whom: &Whom, check: Check) -> Result<Vec<Looked>, ApiError> {
+        match check {
+            Check::InstanceLog | Check::ManagerLog => Ok(Vec::new()),
+            Check::VastRecord => {
+                let (answer, raw) = self.vast()?.look(vast_id(whom)?).await;
+                Ok(vec![Looked { answered: Answered::Vast(answer), raw }])
+            }
+            Check::ContainerLog => Ok(vec![container_looked(self.vast()?.output(vast_id(whom)?).await?)]),
+            Check::Prover | Check::ProverAgain => {
+                let unknown = || ApiError::new("cannot-look", "the manager has no row of it to fetch the prover's status by");
+                let manager = self.manager.as_ref().ok_or_else(unknown)?;
+                let (answer, raw) = manager.prover(whom.uuid.as_deref().ok_or_else(unknown)?).await?;
+                Ok(vec![Looked { answered: Answered::Prover(answer), raw }])
+            }
+            Check::Ssh | Check::SshAgain => self.probe(whom).await,
+        }
+    }
+
+    fn vast(&self) -> Result<&VastClient, ApiError> {
+        self.vast.as_ref().map_err(Clone::clone)
+    }
+
+    async fn probe(&self, whom: &Whom) -> Result<Vec<Looked>, ApiError> {
+        let folder = self.machines.as_ref().ok_or_else(not_allowed)?;
+        let number = vast_id(whom)?;
+        let (mut direct, mut proxy) = (whom.direct.clone(), whom.proxy.clone());
+        let mut looked = Vec::new();
+        if proxy.is_none()
+            && let Ok(client) = &self.vast
+        {
+            // Both addresses stand in vast.ai's record; the manager tells one of them, if any.
+            let (answer, raw) = client.look(number).await;
+            if let VastShown::Record(record) = &answer.record {
+                direct = record.ssh_direct.clone().or(direct);
+                proxy.clone_from(&record.ssh_proxy);
+            }
+            looked.push(Looked { answered: Answered::Vast(answer), raw });
+        }
+        let run = ssh().probe(number, direct.as_ref(), proxy.as_ref(), &folder.join(KNOWN_HOSTS)).await?;
+        looked.extend(host_looked(run.direct, run.proxy, run.output, &run.words, Clock::System.now()));
+        Ok(looked)
+    }
+}
+
+fn vast_id(whom: &Whom) -> Result<u64, ApiError> {
+    whom.vast_id.ok_or_else(|| ApiError::new("cannot-look", "its vast.ai number is not known"))
+}
+
+fn not_allowed() -> ApiError {
+    ApiError::new("not-allowed", "looking at machines by SSH is not allowed for this fleet").hint(
+        "read what it runs (dwellctl probe ID --show), then allow it: dwellctl fleets allow-probe NAME, or --allow for one call",
+    )
+}
+
+/// What a look at a machine runs.
+pub(crate) fn probe_script(whom: Option<&Whom>) -> ProbeScript {
+    let address = whom.and_then(|whom| whom.direct.as_ref().or(whom.proxy.as_ref()));
+    ProbeScript { script: dwell_clients::probe_script(), by_hand: address.map(probe_by_hand) }
+}
