@@ -370,8 +370,10 @@ impl App {
         let key = keys::key(&self.folder, &self.session_keys, account)?.ok_or_else(|| {
             ApiError::new("no-key", "no key of a vast.ai account is known").hint("dwellctl keys add NAME, or keys import")
         })?;
-        let address = self.vast_address.get().map_or(VAST_ADDRESS, String::as_str);
-        Ok(VastClient::new(address, key, self.limits())?)
+        // The variable is that of vast.ai's own client; the client refuses what is neither https nor this machine.
+        let of_environment = std::env::var("VAST_URL").ok().filter(|address| !address.is_empty());
+        let address = self.vast_address.get().cloned().or(of_environment).unwrap_or_else(|| VAST_ADDRESS.to_owned());
+        Ok(VastClient::new(&address, key, self.limits())?)
     }
 
     /// Another address of vast.ai than its own: a simulated one. Set once.

@@ -326,7 +326,11 @@ fn files(lines: &[&str]) -> Vec<LogFile> {
     let mut files: Vec<LogFile> = Vec::new();
     for line in lines {
         if let Some(text) = line.strip_prefix("> ") {
-            if let Some(file) = files.last_mut().filter(|file| file.tail.len() < TAIL_LINES_MAX) {
+            if let Some(file) = files.last_mut() {
+                // The newest are at the end.
+                if file.tail.len() == TAIL_LINES_MAX {
+                    file.tail.remove(0);
+                }
                 file.tail.push(text.to_owned());
             }
             continue;

@@ -76,7 +76,9 @@ fn section(name: &str, view: &HostView, ahead_ms: i64, clock: Timestamp, prover:
             for file in &view.files {
                 let modified = file.modified_at.map_or(0, |at| there(at).as_second());
                 line(&mut out, format_args!("file {} {modified} {}", file.bytes, file.path));
-                file.tail.iter().for_each(|text| line(&mut out, format_args!("> {text}")));
+                // As many as the script asks `tail` for.
+                let skip = file.tail.len().saturating_sub(30);
+                file.tail.iter().skip(skip).for_each(|text| line(&mut out, format_args!("> {text}")));
             }
             line(&mut out, "exit 0");
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dwell_commands::dto::{ConnectRequest, SimulateRequest};
+use dwell_commands::dto::{ConnectRequest, LookRequest, SimulateRequest};
 use dwell_commands::{App, Scenario, Served, World, serve};
 use fantoccini::key::Key;
 use serde_json::{Value, json};
@@ -294,12 +294,15 @@ async fn every_view_is_accessible_in_both_themes() {
     browser.press("j").await.unwrap();
     browser.find("[data-testid=inspector] [data-testid=flag]").await;
     let id = "416e859e-9f67-4077-88cf-cdef07154096";
+    for check in ["ask-vast", "ssh-probe"] {
+        page.app.make_look(LookRequest { id: id.into(), check: check.into() }).await.unwrap();
+    }
     let mut faults = Vec::new();
     for theme in ["light", "dark"] {
         browser.run(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
         for (place, sign) in [
             ("#/fleet".to_owned(), "[role=grid]"),
-            (format!("#/instance/{id}"), "[data-testid=silence]"),
+            (format!("#/instance/{id}"), "[data-testid=machine]"),
             (format!("#/incidents/{id}"), "[data-testid=diagnosis]"),
             ("#/manager-log".to_owned(), "[role=log]"),
             ("#/fleets".to_owned(), "[data-scenario]"),
@@ -314,6 +317,38 @@ async fn every_view_is_accessible_in_both_themes() {
         }
     }
     assert!(faults.is_empty(), "{faults:#?}");
+    page.browser.close().await;
+}
+
+/// A connected fleet: leave is given where what is run can be read, then a machine is looked at from its page, over a real
+/// SSH connection, and its words are shown as they came.
+#[tokio::test]
+async fn a_machine_is_looked_at_once_there_is_leave() {
+    let served = manager(ONE_RUNNING, 1.0).await;
+    served.open_ssh();
+    let page = connected(&served).await;
+    let browser = &page.browser;
+    browser.run("location.hash = '#/fleets'").await;
+    browser.find("[data-testid=ask-allow]").await;
+    browser.run("document.querySelector('[data-testid=ask-allow]').click()").await;
+    browser.sees("nvidia-smi").await;
+    let id = "0badcafe-0000-4000-8000-000000000001";
+    // Not before.
+    let look = || page.app.make_look(LookRequest { id: id.into(), check: "ssh-probe".into() });
+    assert_eq!(look().await.unwrap_err().code, "not-allowed");
+    browser.run("document.querySelector('[data-testid=allow]').click()").await;
+    browser.sees("Forbid").await;
+
+    browser.run(&format!("location.hash = '#/instance/{id}'")).await;
+    browser.find("[data-look=ssh-probe]").await;
+    browser.run("document.querySelector('[data-look=ssh-probe]').focus()").await;
+    browser.press(&Key::Enter.to_string()).await.unwrap();
+    browser.find("[data-testid=machine]").await;
+    browser.find("[data-testid=prover]").await;
+    browser.sees("cuzk-daemon").await;
+    browser.run("document.querySelector('[data-testid=answers] [aria-expanded]').click()").await;
+    browser.sees("uptime_secs").await;
+    assert_eq!(browser.violations().await, json!([]));
     page.browser.close().await;
 }
 
