@@ -78,7 +78,7 @@ pub(crate) async fn client(args: &Args, account: Option<&str>, address: Option<&
     {
         app.add_key("VAST_API_KEY", key, true).await?;
     }
-    Ok(app.vast(account)?)
+    Ok(app.vast(account).await?)
 }
 
 pub(crate) async fn vast(

@@ -21,6 +21,8 @@ use crate::{Code, FetchError};
 const CONNECT_WITHIN_S: u64 = 10;
 /// Longest wait for a whole look, beyond which what came is taken.
 const PROBE_WITHIN: Duration = Duration::from_secs(75);
+/// Longest wait for its version.
+const VERSION_WITHIN: Duration = Duration::from_secs(5);
 /// What is kept of the words of `ssh` itself, bytes.
 const WORDS_BYTES_MAX: usize = 16 * 1024;
 
@@ -140,6 +142,15 @@ impl Ssh {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| FetchError::new(Code::NoSsh, format!("cannot start ssh: {error}")))
+    }
+
+    /// Which `ssh` this is, in its own words.
+    pub async fn version(&self) -> Result<String, FetchError> {
+        let ended = finish(self.start(vec![self.program.clone(), "-V".into()])?, VERSION_WITHIN).await?;
+        match ended.code {
+            Some(0) => Ok(ended.words.trim().to_owned()),
+            _ => Err(no_ssh()),
+        }
     }
 
     /// Runs the look at a machine: by the direct port where there is one, else through the proxy. `id` is vast.ai's number,

@@ -4,7 +4,8 @@
 //! nowhere else. Each endpoint is asked no more often than vast.ai's documentation allows. Sources: vast.ai's API
 //! documentation and its command line client.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use dwell_fleet::look::{ContainerOutput, VastAnswer, VastRecord, VastShown};
@@ -60,6 +61,7 @@ pub struct VastClient {
     base: Url,
     key: SecretString,
     paces: Arc<Paces>,
+    within: Duration,
     log_within: Duration,
 }
 
@@ -76,6 +78,15 @@ struct Paces {
     show: DefaultDirectRateLimiter,
     user: DefaultDirectRateLimiter,
     logs: DefaultDirectRateLimiter,
+}
+
+/// The paces of every client of one address, however many there are in this process.
+fn paces_of(base: &Url) -> Arc<Paces> {
+    static PACES: LazyLock<Mutex<HashMap<String, Arc<Paces>>>> = LazyLock::new(Mutex::default);
+    let second = Duration::from_secs(1);
+    let new = || Arc::new(Paces { list: pace(second), show: pace(second * 2), user: pace(second), logs: pace(second) });
+    let mut paces = PACES.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(paces.entry(base.as_str().to_owned()).or_insert_with(new))
 }
 
 fn pace(between: Duration) -> DefaultDirectRateLimiter {
@@ -98,10 +109,9 @@ impl VastClient {
             .user_agent(concat!("dwell/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| FetchError::new(Code::NoCertificates, format!("cannot set up HTTPS on this machine: {error}")))?;
-        let second = Duration::from_secs(1);
-        let paces = Paces { list: pace(second), show: pace(second * 2), user: pace(second), logs: pace(second) };
-        let log_within = limits.within_at_most.map_or(LOG_WITHIN, |most| most.min(LOG_WITHIN));
-        Ok(Self { http, base: url, key, paces: Arc::new(paces), log_within })
+        let at_most = |usual: Duration| limits.within_at_most.map_or(usual, |most| most.min(usual));
+        let paces = paces_of(&url);
+        Ok(Self { http, base: url, key, paces, within: at_most(WITHIN), log_within: at_most(LOG_WITHIN) })
     }
 
     async fn send(
@@ -116,11 +126,11 @@ impl VastClient {
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        let mut request = self.http.request(method, url).timeout(WITHIN).bearer_auth(self.key.expose_secret());
+        let mut request = self.http.request(method, url).bearer_auth(self.key.expose_secret());
         if let Some(body) = body {
             request = request.json(&body);
         }
-        let (status, body) = exchange(request).await?;
+        let (status, body) = self.exchange(request).await?;
         let value: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
         if let Some(error) = refusal(status, &value, &body) {
             return Err(error);
@@ -129,6 +139,37 @@ impl VastClient {
             return Err(FetchError::new(Code::NotVast, "vast.ai's answer is no JSON: something stands in between"));
         }
         Ok(value)
+    }
+
+    async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), FetchError> {
+        let failed = |error: &reqwest::Error| {
+            // Without the address: a signed one is a secret of its own.
+            let code = if error.is_timeout() {
+                return FetchError::timed_out(self.within);
+            } else if error.is_connect() {
+                Code::Unreachable
+            } else {
+                Code::CutShort
+            };
+            FetchError::new(
+                code,
+                if code == Code::Unreachable {
+                    "vast.ai cannot be reached"
+                } else {
+                    "the connection to vast.ai ended in the middle"
+                },
+            )
+        };
+        let mut response = request.timeout(self.within).send().await.map_err(|error| failed(&error))?;
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
+            if body.len() + chunk.len() > BODY_BYTES_MAX {
+                return Err(FetchError::too_large(BODY_BYTES_MAX));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok((status, body))
     }
 
     /// The account's rentals. A page that fails fails all: what was not listed is not gone.
@@ -188,7 +229,7 @@ impl VastClient {
         let began = tokio::time::Instant::now();
         loop {
             // The address is signed, and not vast.ai's: the key stays out of it.
-            let (status, text) = exchange(self.http.get(address.clone()).timeout(WITHIN)).await?;
+            let (status, text) = self.exchange(self.http.get(address.clone())).await?;
             let passed = began.elapsed();
             let text = String::from_utf8_lossy(&text).into_owned();
             let ready = status == 200 && !text.trim().is_empty() && !text.starts_with("waiting on logs");
@@ -209,8 +250,11 @@ impl VastClient {
     /// without what can hold a secret.
     pub async fn look(&self, id: u64) -> (VastAnswer, String) {
         let shown = self.shown(id).await;
-        let list = self.list().await;
-        let user = self.user().await;
+        // Who does not answer at all is not asked twice more.
+        let (list, user) = match &shown {
+            Err(error) if error.status.is_none() => (Err(error.clone()), Err(error.clone())),
+            _ => (self.list().await, self.user().await),
+        };
         let listed = list.as_ref().ok().map(|rentals| rentals.iter().any(|rental| rental.id == id));
         let is_stopped = |rental: &&VastListed| matches!(rental.record.actual_status.as_deref(), Some("stopped" | "exited"));
         let raw = match &shown {
@@ -248,33 +292,6 @@ fn listed(record: &Value) -> Option<VastListed> {
         gpu_name: record["gpu_name"].as_str().map(str::to_owned),
         image: record["image_uuid"].as_str().map(str::to_owned),
     })
-}
-
-async fn exchange(request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), FetchError> {
-    let failed = |error: &reqwest::Error| {
-        // Without the address: a signed one is a secret of its own.
-        let code = if error.is_timeout() {
-            return FetchError::timed_out(WITHIN);
-        } else if error.is_connect() {
-            Code::Unreachable
-        } else {
-            Code::CutShort
-        };
-        FetchError::new(
-            code,
-            if code == Code::Unreachable { "vast.ai cannot be reached" } else { "the connection to vast.ai ended in the middle" },
-        )
-    };
-    let mut response = request.send().await.map_err(|error| failed(&error))?;
-    let status = response.status().as_u16();
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
-        if body.len() + chunk.len() > BODY_BYTES_MAX {
-            return Err(FetchError::too_large(BODY_BYTES_MAX));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok((status, body))
 }
 
 /// What a refusal means. Codes are not uniform: a 404 can be a wrong key, and a 200 can be a refusal.

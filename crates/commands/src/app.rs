@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use dwell_clients::{Limits, ManagerClient, SshTarget, VAST_ADDRESS, VastClient};
+use dwell_clients::{Limits, ManagerClient, Ssh, SshTarget, VAST_ADDRESS, VastClient};
 use dwell_diagnosis::{Check, NOT_IN_CATALOGUE};
 use dwell_history::History;
 use dwell_simulator::{Scenario, World, serve};
@@ -25,6 +25,10 @@ use crate::settings::{Folder, Settings};
 /// Questions that may wait for the watcher.
 const ASKS_WAITING_MAX: usize = 64;
 
+/// Longest wait for the keychain: a person may have to unlock it. And where the look can do without.
+const KEY_WITHIN: Duration = Duration::from_secs(60);
+const KEY_SOON: Duration = Duration::from_secs(3);
+
 /// Simulated seconds in a real one at the start of a drill: the window offers 1, 20 and 100.
 const DRILL_SPEED: f64 = 20.0;
 
@@ -38,6 +42,7 @@ pub struct App {
     within_at_most: OnceLock<Duration>,
     session_keys: SessionKeys,
     vast_address: OnceLock<String>,
+    ssh_config: OnceLock<PathBuf>,
 }
 
 #[derive(Debug, Default)]
@@ -132,9 +137,9 @@ macro_rules! commands {
 for_each_command!(commands);
 
 /// A client of a fleet's manager, through SSH where that is how it is reached. Runs on the present runtime.
-pub(crate) fn client_of(address: &str, through: Option<&str>, limits: Limits) -> Result<ManagerClient, ApiError> {
+pub(crate) fn client_of(ssh: Ssh, address: &str, through: Option<&str>, limits: Limits) -> Result<ManagerClient, ApiError> {
     Ok(match through {
-        Some(target) => ManagerClient::through(live::ssh(), SshTarget::new(target)?, address, limits)?,
+        Some(target) => ManagerClient::through(ssh, SshTarget::new(target)?, address, limits)?,
         None => ManagerClient::new(address, limits)?,
     })
 }
@@ -154,12 +159,22 @@ impl App {
             within_at_most: OnceLock::new(),
             session_keys: SessionKeys::default(),
             vast_address: OnceLock::new(),
+            ssh_config: OnceLock::new(),
         })
     }
 
     /// Shortens the wait for any one answer of a manager, for everything watched from now on. Set once.
     pub fn set_patience(&self, within: Duration) {
         let _ = self.within_at_most.set(within);
+    }
+
+    /// Another configuration of `ssh` than the operator's own. Set once.
+    pub fn set_ssh_config(&self, path: PathBuf) {
+        let _ = self.ssh_config.set(path);
+    }
+
+    fn ssh(&self) -> Ssh {
+        self.ssh_config.get().map_or_else(live::ssh, |path| Ssh::with_config(Some(path.clone())))
     }
 
     fn limits(&self) -> Limits {
@@ -201,7 +216,7 @@ impl App {
     }
 
     async fn watch_live(&self, fleet: &SavedFleet) -> Result<(), ApiError> {
-        let client = client_of(&fleet.address, fleet.ssh.as_deref(), self.limits())?;
+        let client = client_of(self.ssh(), &fleet.address, fleet.ssh.as_deref(), self.limits())?;
         let history = History::open(&self.folder.history())?;
         let means = self.means(fleet)?;
         let driver = Driver::new(fleet.name.clone(), client.clone(), history, Clock::System)?.with_means(means);
@@ -319,8 +334,14 @@ impl App {
         let check = Check::parse(&request.check)
             .ok_or_else(|| ApiError::new("bad-request", format!("no look is called {:?}", request.check)))?;
         let page = match self.live().await? {
-            Some(live) if !matches!(check, Check::InstanceLog | Check::ManagerLog) => {
+            Some(mut live) if !matches!(check, Check::InstanceLog | Check::ManagerLog) => {
                 let whom = self.ask(|reply| Ask::Whom(request.id, reply)).await??;
+                match check {
+                    Check::VastRecord | Check::ContainerLog => live.vast = self.vast(None).await,
+                    // For the addresses, where the keychain is open: nobody is made to wait for it.
+                    Check::Ssh | Check::SshAgain if whom.proxy.is_none() => live.vast = self.vast_within(None, KEY_SOON).await,
+                    _ => {}
+                }
                 let looked = live.look(&whom, check).await?;
                 self.ask(|reply| Ask::Looked(whom.id, check, looked, reply)).await??
             }
@@ -338,7 +359,7 @@ impl App {
         let settings = Settings::load(&self.folder)?;
         let allowed = settings.named(&session.name).is_ok_and(|fleet| fleet.allow_probe);
         let machines = allowed.then(|| self.folder.path().to_owned());
-        Ok(Some(Live { manager: Some(manager), vast: self.vast(None), machines }))
+        Ok(Some(Live { ssh: self.ssh(), manager: Some(manager), vast: Err(keys::unknown()), machines }))
     }
 
     /// What the channels that are asked on purpose have answered of an instance, as it came.
@@ -366,14 +387,17 @@ impl App {
     }
 
     /// A client of vast.ai with the key of this account; of the first one where none is named.
-    pub fn vast(&self, account: Option<&str>) -> Result<VastClient, ApiError> {
-        let key = keys::key(&self.folder, &self.session_keys, account)?.ok_or_else(|| {
-            ApiError::new("no-key", "no key of a vast.ai account is known").hint("dwellctl keys add NAME, or keys import")
-        })?;
+    pub async fn vast(&self, account: Option<&str>) -> Result<VastClient, ApiError> {
+        self.vast_within(account, KEY_WITHIN).await
+    }
+
+    async fn vast_within(&self, account: Option<&str>, within: Duration) -> Result<VastClient, ApiError> {
+        let (folder, session, account) = (self.folder.clone(), self.session_keys.clone(), account.map(str::to_owned));
+        let key = keys::patiently(move || keys::key(&folder, &session, account.as_deref()), within).await?;
         // The variable is that of vast.ai's own client; the client refuses what is neither https nor this machine.
         let of_environment = std::env::var("VAST_URL").ok().filter(|address| !address.is_empty());
         let address = self.vast_address.get().cloned().or(of_environment).unwrap_or_else(|| VAST_ADDRESS.to_owned());
-        Ok(VastClient::new(&address, key, self.limits())?)
+        Ok(VastClient::new(&address, key.ok_or_else(keys::unknown)?, self.limits())?)
     }
 
     /// Another address of vast.ai than its own: a simulated one. Set once.
@@ -383,7 +407,8 @@ impl App {
 
     /// Keeps the key of a vast.ai account: in the keychain, or in this process alone.
     pub async fn add_key(&self, account: &str, key: SecretString, session_only: bool) -> Result<Accounts, ApiError> {
-        keys::add(&self.folder, &self.session_keys, account, key, session_only)?;
+        let (folder, session, account) = (self.folder.clone(), self.session_keys.clone(), account.to_owned());
+        keys::patiently(move || keys::add(&folder, &session, &account, key, session_only), KEY_WITHIN).await?;
         self.tell_means().await?;
         self.keys(Nothing {}).await
     }
@@ -400,7 +425,8 @@ impl App {
 
     /// Removes the key of a vast.ai account.
     pub async fn remove_key(&self, account: &str) -> Result<Accounts, ApiError> {
-        keys::remove(&self.folder, &self.session_keys, account)?;
+        let (folder, session, account) = (self.folder.clone(), self.session_keys.clone(), account.to_owned());
+        keys::patiently(move || keys::remove(&folder, &session, &account), KEY_WITHIN).await?;
         self.tell_means().await?;
         self.keys(Nothing {}).await
     }
@@ -418,7 +444,8 @@ impl App {
 
     /// The vast.ai accounts; never their keys.
     pub async fn keys(&self, _: Nothing) -> Result<Accounts, ApiError> {
-        keys::list(&self.folder, &self.session_keys)
+        let (folder, session) = (self.folder.clone(), self.session_keys.clone());
+        keys::patiently(move || keys::list(&folder, &session), KEY_WITHIN).await
     }
 
     /// Keeps a note on an instance.
@@ -687,7 +714,7 @@ impl App {
         );
         check(
             "vast.ai accounts",
-            match keys::list(&self.folder, &self.session_keys) {
+            match self.keys(Nothing {}).await {
                 Ok(Accounts { accounts }) if accounts.is_empty() => {
                     Ok("none: vast.ai is seen through the manager only (dwellctl keys add NAME)".to_owned())
                 }
@@ -699,6 +726,7 @@ impl App {
                 Err(error) => Err(error.message),
             },
         );
+        check("SSH", self.ssh().version().await.map_err(|error| error.message));
         if let Ok(view) = self.ask(Ask::Fleet).await {
             let skew = view.connection.clock_skew_s;
             check(

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 
@@ -25,8 +26,8 @@ pub(crate) const IN_KEYCHAIN: &str = "in the keychain";
 pub(crate) const OF_SESSION: &str = "for this session only";
 
 /// Keys that live as long as the process: where there is no keychain.
-#[derive(Debug, Default)]
-pub(crate) struct SessionKeys(Mutex<BTreeMap<String, SecretString>>);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionKeys(Arc<Mutex<BTreeMap<String, SecretString>>>);
 
 impl SessionKeys {
     fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<String, SecretString>) -> T) -> T {
@@ -47,8 +48,48 @@ fn unavailable(error: &keyring::Error) -> ApiError {
         .hint("start and unlock one (on Linux: GNOME Keyring or KWallet), or use the key for one call only: VAST_API_KEY")
 }
 
-fn entry(account: &str) -> Result<keyring::Entry, ApiError> {
-    keyring::Entry::new(SERVICE, account).map_err(|error| unavailable(&error))
+/// Does something with an account's entry. A keychain that was started or restarted after Dwell is found again.
+fn with_entry<T>(account: &str, act: impl Fn(&keyring_core::Entry) -> keyring::Result<T>) -> keyring::Result<T> {
+    let first = keyring::Entry::new(SERVICE, account).and_then(|entry| act(&entry.inner));
+    match first {
+        Err(keyring::Error::NoDefaultStore | keyring::Error::PlatformFailure(_) | keyring::Error::NoStorageAccess(_))
+            if find_again() =>
+        {
+            act(&keyring_core::Entry::new(SERVICE, account)?)
+        }
+        outcome => outcome,
+    }
+}
+
+/// The Secret Service is looked for anew: `keyring` itself looks once in a process.
+#[cfg(all(unix, not(target_os = "macos")))]
+fn find_again() -> bool {
+    match zbus_secret_service_keyring_store::Store::new() {
+        Ok(store) => {
+            keyring_core::set_default_store(store);
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+/// The keychains of other systems do not come and go.
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+fn find_again() -> bool {
+    false
+}
+
+/// Runs what may wait for the keychain, and for a person who unlocks it, away from everything else. A wait without end ends.
+pub(crate) async fn patiently<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+    within: Duration,
+) -> Result<T, ApiError> {
+    match tokio::time::timeout(within, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(error)) => Err(ApiError::new("bug", error.to_string())),
+        Err(_) => Err(ApiError::new("no-keychain", format!("the keychain did not answer within {} s", within.as_secs()))
+            .hint("it may be waiting for you to unlock it")),
+    }
 }
 
 fn checked(account: &str, key: &SecretString) -> Result<(), ApiError> {
@@ -79,7 +120,7 @@ pub(crate) fn add(
         session.with(|keys| keys.insert(account.to_owned(), key));
         return Ok(());
     }
-    entry(account)?.set_password(key.expose_secret()).map_err(|error| unavailable(&error))?;
+    with_entry(account, |entry| entry.set_password(key.expose_secret())).map_err(|error| unavailable(&error))?;
     let mut settings = Settings::load(folder)?;
     if !settings.vast_accounts.iter().any(|known| known == account) {
         settings.vast_accounts.push(account.to_owned());
@@ -97,7 +138,7 @@ pub(crate) fn remove(folder: &Folder, session: &SessionKeys, account: &str) -> R
         return Err(ApiError::new("unknown-account", format!("no account is called {account:?}")));
     }
     if known {
-        match entry(account)?.delete_credential() {
+        match with_entry(account, keyring_core::Entry::delete_credential) {
             Ok(()) | Err(keyring::Error::NoEntry) => {}
             Err(error) => return Err(unavailable(&error)),
         }
@@ -111,17 +152,21 @@ pub(crate) fn remove(folder: &Folder, session: &SessionKeys, account: &str) -> R
 pub(crate) fn list(folder: &Folder, session: &SessionKeys) -> Result<Accounts, ApiError> {
     let mut accounts: Vec<Account> = Vec::new();
     for name in Settings::load(folder)?.vast_accounts {
-        let state = match entry(&name).map(|entry| entry.get_password().map(drop)) {
-            Ok(Ok(())) => IN_KEYCHAIN.to_owned(),
-            Ok(Err(keyring::Error::NoEntry)) => "not in the keychain any more".to_owned(),
-            Ok(Err(error)) => unavailable(&error).message,
-            Err(error) => error.message,
+        let state = match with_entry(&name, |entry| entry.get_password().map(drop)) {
+            Ok(()) => IN_KEYCHAIN.to_owned(),
+            Err(keyring::Error::NoEntry) => "not in the keychain any more".to_owned(),
+            Err(error) => unavailable(&error).message,
         };
         accounts.push(Account { name, state });
     }
     let of_session = session.with(|keys| keys.keys().cloned().collect::<Vec<_>>());
     accounts.extend(of_session.into_iter().map(|name| Account { name, state: OF_SESSION.to_owned() }));
     Ok(Accounts { accounts })
+}
+
+/// No account is known at all.
+pub(crate) fn unknown() -> ApiError {
+    ApiError::new("no-key", "no key of a vast.ai account is known").hint("dwellctl keys add NAME, or keys import")
 }
 
 /// Whether there is an account at all. Does not ask the keychain: that may want a person.
@@ -148,7 +193,7 @@ pub(crate) fn key(folder: &Folder, session: &SessionKeys, account: Option<&str>)
             None => return Ok(None),
         },
     };
-    match entry(&name)?.get_password() {
+    match with_entry(&name, keyring_core::Entry::get_password) {
         Ok(key) => Ok(Some(SecretString::from(key))),
         Err(keyring::Error::NoEntry) => Err(ApiError::new("no-key", format!("the keychain has no key of {name:?} any more"))
             .hint("add it again: dwellctl keys add")),

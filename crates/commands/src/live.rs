@@ -39,6 +39,7 @@ pub(crate) struct Whom {
 /// The ways into a connected fleet.
 #[derive(Debug)]
 pub(crate) struct Live {
+    pub(crate) ssh: Ssh,
     pub(crate) manager: Option<ManagerClient>,
     pub(crate) vast: Result<VastClient, ApiError>,
     /// The folder in which host keys of machines are kept, where looks at them are allowed.
@@ -91,7 +92,7 @@ impl Live {
             }
             looked.push(Looked { answered: Answered::Vast(answer), raw });
         }
-        let run = ssh().probe(number, direct.as_ref(), proxy.as_ref(), &folder.join(KNOWN_HOSTS)).await?;
+        let run = self.ssh.probe(number, direct.as_ref(), proxy.as_ref(), &folder.join(KNOWN_HOSTS)).await?;
         looked.extend(host_looked(run.direct, run.proxy, run.output, &run.words, Clock::System.now()));
         Ok(looked)
     }

@@ -11,6 +11,7 @@ use crate::ApiError;
 use crate::app::client_of;
 use crate::drive::{Clock, Driver};
 use crate::dto::*;
+use crate::keys;
 use crate::live::{self, Live, Means};
 use crate::settings::{Folder, Settings};
 
@@ -36,12 +37,12 @@ impl Look {
         let saved = settings.named(&wanted).ok().cloned();
         let fleet = saved.unwrap_or_else(|| SavedFleet { name: wanted.clone(), address: wanted, ssh: None, allow_probe: false });
         let limits = Limits { within_at_most: within, ..Limits::default() };
-        let client = client_of(&fleet.address, fleet.ssh.as_deref(), limits)?;
+        let client = client_of(live::ssh(), &fleet.address, fleet.ssh.as_deref(), limits)?;
         let history = History::open(&folder.history())?;
         let live = Live {
+            ssh: live::ssh(),
             manager: Some(client.clone()),
-            vast: Err(ApiError::new("no-key", "no key of a vast.ai account is known")
-                .hint("dwellctl keys add NAME, or set VAST_API_KEY")),
+            vast: Err(keys::unknown()),
             machines: fleet.allow_probe.then(|| folder.path().to_owned()),
         };
         let means = Means { vast: false, machines: fleet.allow_probe };

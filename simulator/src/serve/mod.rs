@@ -88,7 +88,12 @@ impl Served {
     /// Gives the machines a real SSH server on loopback: from now on the manager and vast.ai tell ports at which they answer
     /// the look at a machine. Must be called on the runtime that serves.
     pub fn open_ssh(&self) {
-        let _ = self.stage.doors.set(ssh::Doors::new(self._stop.subscribe()));
+        self.open_ssh_behind(|port| port);
+    }
+
+    /// The same, with other ports told than those listened at: for proxies in between, that cut and stall.
+    pub fn open_ssh_behind(&self, told: impl Fn(u16) -> u16 + Send + Sync + 'static) {
+        let _ = self.stage.doors.set(ssh::Doors::new(self._stop.subscribe(), Box::new(told)));
     }
 
     /// Simulated time now.

@@ -36,15 +36,22 @@ enum Way {
 }
 
 /// The doors of all machines.
-#[derive(Debug)]
 pub(super) struct Doors {
     ports: Mutex<BTreeMap<u64, (u16, u16)>>,
     stopped: watch::Receiver<()>,
+    /// Which port is told for one that is listened at.
+    told: Box<dyn Fn(u16) -> u16 + Send + Sync>,
+}
+
+impl std::fmt::Debug for Doors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Doors").field("ports", &self.ports).finish_non_exhaustive()
+    }
 }
 
 impl Doors {
-    pub(super) fn new(stopped: watch::Receiver<()>) -> Self {
-        Self { ports: Mutex::default(), stopped }
+    pub(super) fn new(stopped: watch::Receiver<()>, told: Box<dyn Fn(u16) -> u16 + Send + Sync>) -> Self {
+        Self { ports: Mutex::default(), stopped, told }
     }
 
     /// The ports of a machine, made at the first time of asking: direct, proxy.
@@ -58,7 +65,7 @@ impl Doors {
         }
         let direct = bound(0).ok()?;
         let proxy = bound(0).ok()?;
-        let made = (direct.local_addr().ok()?.port(), proxy.local_addr().ok()?.port());
+        let made = ((self.told)(direct.local_addr().ok()?.port()), (self.told)(proxy.local_addr().ok()?.port()));
         ports.insert(vast_id, made);
         for (way, socket) in [(Way::Direct, direct), (Way::Proxy, proxy)] {
             let door = Door { stage: stage.clone(), vast_id, way };

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod cuts;
 mod drills;
 mod evening;
 mod incidents;
@@ -10,3 +11,8 @@ mod misbehaving;
 mod table;
 mod vast;
 mod watch;
+
+/// A real OpenSSH server, as the tests of the clients use it.
+#[allow(dead_code, reason = "not all of it is used here")]
+#[path = "../../../clients/tests/it/sshd.rs"]
+mod sshd;
