@@ -339,6 +339,9 @@ pub(crate) enum DrillCommand {
         /// Runs at the same time; 0 for as many as there are processors.
         #[arg(long, default_value_t = 0, value_name = "N")]
         jobs: usize,
+        /// List for every cause how often it was found: with the manager alone, and with every channel asked.
+        #[arg(long)]
+        by_cause: bool,
     },
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use dwell_commands::drill::{self, DrillInstance, DrillRun, DrillTotals};
+use dwell_commands::scoring::{CauseScore, Found};
 use dwell_commands::words::duration;
 use dwell_commands::{ApiError, FaultKind, Scenario, Value, fault_kinds, scenario_schema, shipped};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &Args, command: &DrillCommand) -> anyhow::Result<ExitCod
             }
             tell_time(&run.totals, began.elapsed());
         }
-        DrillCommand::Batch { scenarios, seeds, jobs } => {
+        DrillCommand::Batch { scenarios, seeds, jobs, by_cause } => {
             let scenarios = gather(scenarios)?;
             let count = scenarios.len() as u64 * (seeds.end - seeds.start);
             // Hidden where standard error is no terminal.
@@ -41,6 +42,8 @@ pub(crate) fn run(args: &Args, command: &DrillCommand) -> anyhow::Result<ExitCod
             bar.finish_and_clear();
             if args.json {
                 print::json(&batch, true)?;
+            } else if *by_cause {
+                tell_by_cause(&batch.totals);
             } else {
                 for run in &batch.runs {
                     let totals = &run.totals;
@@ -198,6 +201,44 @@ fn tell_totals(totals: &DrillTotals) {
         it.calibration.iter().map(|(from, (said, right))| format!("{from} and up {right} of {said}")).collect();
     out(&format!("first cause right   by the probability given to it: {}", calibration.join(", ")));
     out(&format!("looks               {}; Brier score {brier} (0 is perfect, 2 the worst)", it.looks));
+}
+
+/// What the other channels add to the manager, cause by cause.
+fn tell_by_cause(totals: &DrillTotals) {
+    let scores = &totals.diagnoses.by_cause;
+    let mut table = print::table(&[
+        "True cause",
+        "Looked into",
+        "Manager alone: in the first group",
+        "alone there",
+        "causes left",
+        "Every channel: in the first group",
+        "alone there",
+        "causes left",
+    ]);
+    let mut row = |name: &str, score: &CauseScore| {
+        let left = |found: &Found| format!("{:.1}", found.candidates as f64 / score.count.max(1) as f64);
+        table.add_row([
+            name.to_owned(),
+            score.count.to_string(),
+            score.manager.in_group.to_string(),
+            score.manager.alone.to_string(),
+            left(&score.manager),
+            score.all.in_group.to_string(),
+            score.all.alone.to_string(),
+            left(&score.all),
+        ]);
+    };
+    let mut all = CauseScore::default();
+    for (cause, score) in scores {
+        row(cause, score);
+        all.add(score);
+    }
+    row("all of them", &all);
+    out(&table.to_string());
+    out(
+        "\"Causes left\" is the mean size of the first group: what nothing told apart. Fewer is better where the true one is in it.",
+    );
 }
 
 /// Wall time goes to standard error: the output of a seed is the same to the byte.

@@ -17,4 +17,4 @@ pub use manager::{Answered, Limits, ManagerClient};
 pub use request::{Call, Method, SIMULATED_HEADER};
 pub use ssh::{ProbeRun, Ssh, SshTarget, probe_by_hand};
 pub use tunnel::{Tunnel, TunnelState};
-pub use vast::{VAST_ADDRESS, VastClient, VastListed, VastUser};
+pub use vast::{OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};

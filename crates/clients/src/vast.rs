@@ -1,4 +1,4 @@
-//! vast.ai over HTTPS: records, the account, container logs. Reads only.
+//! vast.ai over HTTPS: records, the account, container logs, offers; label, start, stop, reboot, destroy.
 //!
 //! The key is a secret type: it cannot be printed, and it goes into one header of requests to vast.ai's own address and
 //! nowhere else. Each endpoint is asked no more often than vast.ai's documentation allows. Sources: vast.ai's API
@@ -22,6 +22,12 @@ pub const VAST_ADDRESS: &str = "https://console.vast.ai";
 
 /// Longest wait for one answer.
 const WITHIN: Duration = Duration::from_secs(30);
+/// Pauses after being told that it was too often. vast.ai tells no time to wait.
+const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(6)];
+/// Longest label, characters.
+const LABEL_CHARACTERS_MAX: usize = 256;
+/// Offers that are read at most.
+const OFFERS_MAX: usize = 1_000;
 /// Largest answer read, bytes. A page of 25 records is about 100 KiB.
 const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Pages of 25 that are read at most.
@@ -54,6 +60,54 @@ pub struct VastUser {
     pub credit_dollars: Option<f64>,
 }
 
+/// An offer to rent. `None`: not told.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct VastOffer {
+    /// Number to rent it by.
+    pub id: u64,
+    /// Machine.
+    pub machine_id: Option<u64>,
+    /// Host.
+    pub host_id: Option<u64>,
+    /// Card model.
+    pub gpu_name: Option<String>,
+    /// Cards.
+    pub num_gpus: Option<u64>,
+    /// Memory of one card, MB as vast.ai counts.
+    pub gpu_ram_mb: Option<f64>,
+    /// Price with the disk that was asked for, US dollars per hour for all cards.
+    pub dollars_per_h: Option<f64>,
+    /// Place.
+    pub geolocation: Option<String>,
+    /// Share of time that it was up, 0 to 1.
+    pub reliability: Option<f64>,
+    /// Download, Mbit/s.
+    pub inet_down_mbps: Option<f64>,
+    /// Newest CUDA that its driver supports.
+    pub cuda_max: Option<f64>,
+    /// Host memory, MB.
+    pub cpu_ram_mb: Option<f64>,
+    /// Time left for which it is offered, seconds.
+    pub lasts_s: Option<f64>,
+    /// vast.ai has verified the machine.
+    pub verified: Option<bool>,
+}
+
+/// What is looked for. Filters that are not given are not sent.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OfferQuery {
+    /// Card model, as vast.ai spells it, with blanks: `RTX 4090`.
+    pub gpu_name: Option<String>,
+    /// Exactly so many cards: a whole host is billed.
+    pub num_gpus: Option<u64>,
+    /// Highest price, US dollars per hour.
+    pub dollars_per_h_max: Option<f64>,
+    /// Disk, GB: the price includes it.
+    pub disk_gb: f64,
+    /// At most so many.
+    pub limit: usize,
+}
+
 /// A client of one account.
 #[derive(Clone)]
 pub struct VastClient {
@@ -78,13 +132,28 @@ struct Paces {
     show: DefaultDirectRateLimiter,
     user: DefaultDirectRateLimiter,
     logs: DefaultDirectRateLimiter,
+    offers: DefaultDirectRateLimiter,
+    change: DefaultDirectRateLimiter,
+    reboot: DefaultDirectRateLimiter,
+    destroy: DefaultDirectRateLimiter,
 }
 
 /// The paces of every client of one address, however many there are in this process.
 fn paces_of(base: &Url) -> Arc<Paces> {
     static PACES: LazyLock<Mutex<HashMap<String, Arc<Paces>>>> = LazyLock::new(Mutex::default);
     let second = Duration::from_secs(1);
-    let new = || Arc::new(Paces { list: pace(second), show: pace(second * 2), user: pace(second), logs: pace(second) });
+    let new = || {
+        Arc::new(Paces {
+            list: pace(second),
+            show: pace(second * 2),
+            user: pace(second),
+            logs: pace(second),
+            offers: pace(second * 6),
+            change: pace(second),
+            reboot: pace(second),
+            destroy: pace(second * 3),
+        })
+    };
     let mut paces = PACES.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(paces.entry(base.as_str().to_owned()).or_insert_with(new))
 }
@@ -114,7 +183,27 @@ impl VastClient {
         Ok(Self { http, base: url, key, paces, within: at_most(WITHIN), log_within: at_most(LOG_WITHIN) })
     }
 
+    /// Sends a request. What only reads is sent again after a pause where vast.ai says that it was asked too often.
     async fn send(
+        &self,
+        method: reqwest::Method,
+        path: &str,
+        query: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Result<Value, FetchError> {
+        let mut pauses = AGAIN_AFTER.iter().filter(|pause| **pause <= self.within);
+        loop {
+            match self.send_once(method.clone(), path, query, body.clone()).await {
+                Err(error) if error.code == Code::TooOften && method == reqwest::Method::GET => match pauses.next() {
+                    Some(pause) => tokio::time::sleep(*pause).await,
+                    None => return Err(error),
+                },
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn send_once(
         &self,
         method: reqwest::Method,
         path: &str,
@@ -246,6 +335,72 @@ impl VastClient {
         }
     }
 
+    /// Offers that can be rented on demand, cheapest first.
+    pub async fn offers(&self, query: &OfferQuery) -> Result<Vec<VastOffer>, FetchError> {
+        self.paces.offers.until_ready().await;
+        let limit = query.limit.clamp(1, OFFERS_MAX);
+        let mut body = json!({
+            "verified": { "eq": true },
+            "external": { "eq": false },
+            "rentable": { "eq": true },
+            "rented": { "eq": false },
+            "type": "on-demand",
+            "order": [["dph_total", "asc"]],
+            "allocated_storage": query.disk_gb,
+            "limit": limit,
+        });
+        if let Some(name) = &query.gpu_name {
+            // An underscore matches nothing here; it is how people write the name.
+            body["gpu_name"] = json!({ "eq": name.replace('_', " ") });
+        }
+        if let Some(cards) = query.num_gpus {
+            body["num_gpus"] = json!({ "eq": cards });
+        }
+        if let Some(dollars) = query.dollars_per_h_max {
+            body["dph_total"] = json!({ "lte": dollars });
+        }
+        let answer = self.send(reqwest::Method::POST, "/api/v0/bundles/", &[], Some(body)).await?;
+        let offers =
+            answer["offers"].as_array().ok_or_else(|| FetchError::new(Code::NotVast, "vast.ai's answer has no offers"))?;
+        Ok(offers.iter().take(limit).filter_map(offer).collect())
+    }
+
+    /// Labels a rental.
+    pub async fn label(&self, id: u64, label: &str) -> Result<(), FetchError> {
+        if label.chars().count() > LABEL_CHARACTERS_MAX {
+            return Err(FetchError::new(Code::Refused, format!("a label has {LABEL_CHARACTERS_MAX} characters at most")));
+        }
+        self.change(id, json!({ "label": label })).await
+    }
+
+    /// Asks for a stopped rental to be started. Success says that vast.ai took the wish: it may wait for a free card.
+    pub async fn start(&self, id: u64) -> Result<(), FetchError> {
+        self.change(id, json!({ "state": "running" })).await
+    }
+
+    /// Asks for a rental to be stopped. Its disk is billed on, and its card can go to somebody else.
+    pub async fn stop(&self, id: u64) -> Result<(), FetchError> {
+        self.change(id, json!({ "state": "stopped" })).await
+    }
+
+    async fn change(&self, id: u64, body: Value) -> Result<(), FetchError> {
+        self.paces.change.until_ready().await;
+        self.send(reqwest::Method::PUT, &format!("/api/v0/instances/{id}/"), &[], Some(body)).await.map(drop)
+    }
+
+    /// Stops and starts a rental's container. The image is not fetched anew.
+    pub async fn reboot(&self, id: u64) -> Result<(), FetchError> {
+        self.paces.reboot.until_ready().await;
+        self.send(reqwest::Method::PUT, &format!("/api/v0/instances/reboot/{id}/"), &[], Some(json!({}))).await.map(drop)
+    }
+
+    /// Asks for a rental to be destroyed, with its disk. Success says that vast.ai took the wish: whether it is gone, and not
+    /// billed any more, is seen in the list alone.
+    pub async fn destroy(&self, id: u64) -> Result<(), FetchError> {
+        self.paces.destroy.until_ready().await;
+        self.send(reqwest::Method::DELETE, &format!("/api/v0/instances/{id}/"), &[], Some(json!({}))).await.map(drop)
+    }
+
     /// What a look at vast.ai shows of a rental: its record, whether it is listed, the account; and the record as it came,
     /// without what can hold a secret.
     pub async fn look(&self, id: u64) -> (VastAnswer, String) {
@@ -283,6 +438,34 @@ impl VastClient {
         let daemon = self.logs(id, true).await.map(|(text, _)| text).unwrap_or_default();
         Ok(ContainerOutput { container, daemon, uploaded_after_s })
     }
+}
+
+impl VastListed {
+    /// A record of the list; `None` where it has no number.
+    pub fn read(record: &Value) -> Option<Self> {
+        listed(record)
+    }
+}
+
+fn offer(offer: &Value) -> Option<VastOffer> {
+    let number = |name: &str| offer[name].as_f64().filter(|number| number.is_finite());
+    let text = |name: &str| offer[name].as_str().map(str::to_owned);
+    Some(VastOffer {
+        id: offer["ask_contract_id"].as_u64().or_else(|| offer["id"].as_u64())?,
+        machine_id: offer["machine_id"].as_u64(),
+        host_id: offer["host_id"].as_u64(),
+        gpu_name: text("gpu_name"),
+        num_gpus: offer["num_gpus"].as_u64(),
+        gpu_ram_mb: number("gpu_ram"),
+        dollars_per_h: number("dph_total"),
+        geolocation: text("geolocation"),
+        reliability: number("reliability2").or_else(|| number("reliability")),
+        inet_down_mbps: number("inet_down"),
+        cuda_max: number("cuda_max_good"),
+        cpu_ram_mb: number("cpu_ram"),
+        lasts_s: number("duration"),
+        verified: offer["verification"].as_str().map(|word| word == "verified"),
+    })
 }
 
 fn listed(record: &Value) -> Option<VastListed> {

@@ -29,7 +29,7 @@ mod watch;
 
 pub use app::{App, COMMANDS, CommandInfo, Start};
 pub use bindings::typescript;
-pub use dwell_clients::{VAST_ADDRESS, VastClient, VastListed, VastUser};
+pub use dwell_clients::{Limits, OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};
 pub use dwell_fleet::words;
 pub use dwell_simulator::{FaultKind, Parameter, Scenario, Served, Value, World, fault_kinds, scenario_schema, serve, shipped};
 pub use error::ApiError;

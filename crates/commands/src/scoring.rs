@@ -45,6 +45,8 @@ pub struct Investigation {
     pub in_group: bool,
     /// A true cause was in the first group before looking.
     pub in_group_before: bool,
+    /// Causes that nothing told apart from the best one before looking.
+    pub group_before: usize,
     /// What was called confirmed, after the looks or before them.
     pub confirmed: Option<String>,
     /// Something confirmed was not true.
@@ -90,8 +92,55 @@ pub struct DiagnosisTotals {
     pub calibration: BTreeMap<String, (usize, usize)>,
     /// Wrong investigations by true cause.
     pub missed: BTreeMap<String, usize>,
+    /// By true cause: with the manager alone, and with every channel.
+    pub by_cause: BTreeMap<String, CauseScore>,
     #[serde(skip)]
     brier_sum: f64,
+}
+
+/// How often a true cause was found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct CauseScore {
+    /// Investigations.
+    pub count: usize,
+    /// By what the manager tells alone.
+    pub manager: Found,
+    /// With vast.ai, the machine and the prover asked as well, where that was proposed.
+    pub all: Found,
+}
+
+/// How far an investigation got.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// A true cause was in the first group.
+    pub in_group: usize,
+    /// It was alone there.
+    pub alone: usize,
+    /// Causes in the first group, summed: divided by the count, how many are left to choose from.
+    pub candidates: usize,
+}
+
+impl CauseScore {
+    /// Adds the sums of another.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.manager.add(other.manager);
+        self.all.add(other.all);
+    }
+}
+
+impl Found {
+    fn count(&mut self, in_group: bool, group: usize) {
+        self.in_group += usize::from(in_group);
+        self.alone += usize::from(in_group && group == 1);
+        self.candidates += group;
+    }
+
+    fn add(&mut self, other: Self) {
+        self.in_group += other.in_group;
+        self.alone += other.alone;
+        self.candidates += other.candidates;
+    }
 }
 
 pub(crate) fn ranked(diagnosis: &Diagnosis) -> Vec<RankedCause> {
@@ -166,6 +215,7 @@ pub(crate) fn investigation(
         place,
         in_group: after.leading().iter().any(|it| is_true(it.id)),
         in_group_before: before.leading().iter().any(|it| is_true(it.id)),
+        group_before: before.leading().len(),
         confirmed: confirmed.first().map(|id| (*id).to_owned()),
         confirmed_wrong: confirmed.iter().any(|id| !is_true(id)),
         brier: ((1.0 - true_share).powi(2) + others).min(2.0),
@@ -181,6 +231,10 @@ impl DiagnosisTotals {
         self.brier_sum += it.brier;
         self.confirmed += usize::from(it.confirmed.is_some());
         self.confirmed_wrong += usize::from(it.confirmed_wrong);
+        let score = self.by_cause.entry(it.truth.join("+")).or_default();
+        score.count += 1;
+        score.manager.count(it.in_group_before, it.group_before);
+        score.all.count(it.in_group, it.group.len());
         let tenth = format!("{:.1}", (it.said * 10.0).floor() / 10.0);
         let bin = self.calibration.entry(tenth).or_default();
         bin.0 += 1;
@@ -227,6 +281,9 @@ impl DiagnosisTotals {
             let bin = self.calibration.entry(tenth.clone()).or_default();
             bin.0 += count;
             bin.1 += right;
+        }
+        for (cause, theirs) in &other.by_cause {
+            self.by_cause.entry(cause.clone()).or_default().add(theirs);
         }
         for (cause, count) in &other.missed {
             *self.missed.entry(cause.clone()).or_default() += count;

@@ -1,6 +1,6 @@
 //! vast.ai's own answers over HTTP, from a simulated vast.ai: records, the account, logs, and each way of refusing.
 
-use dwell_commands::{Scenario, SecretString, Served, VastClient, World, serve};
+use dwell_commands::{Limits, OfferQuery, Scenario, SecretString, Served, VastClient, World, serve};
 
 const SCENARIO: &str = r#"
 name = "vast"
@@ -56,6 +56,50 @@ async fn records_account_and_logs() {
 }
 
 #[tokio::test]
+async fn a_rental_is_labelled_stopped_started_rebooted_and_destroyed() {
+    let served = served("").await;
+    let client = client(&served);
+    let id = first(&served);
+    client.label(id, "mine").await.unwrap();
+    client.stop(id).await.unwrap();
+    let record = client.show(id).await.unwrap().unwrap();
+    assert_eq!((record.label.as_deref(), record.intended_status.as_deref()), (Some("mine"), Some("stopped")));
+    client.start(id).await.unwrap();
+    client.reboot(id).await.unwrap();
+    assert_eq!(client.show(id).await.unwrap().unwrap().intended_status.as_deref(), Some("running"));
+    client.destroy(id).await.unwrap();
+    // That the wish was taken is not that it is gone: the world stands still.
+    served.set_speed(600.0);
+    for tries in 0.. {
+        if client.list().await.unwrap().iter().all(|rental| rental.id != id) {
+            break;
+        }
+        assert!(tries < 30, "it is still listed");
+    }
+    assert_eq!(client.label(id, "gone").await.unwrap_err().code.as_str(), "no-such-instance");
+    assert_eq!(client.label(id, &"x".repeat(300)).await.unwrap_err().code.as_str(), "refused");
+}
+
+#[tokio::test]
+async fn offers_are_cheapest_first_and_fit_what_was_asked() {
+    let served = served("").await;
+    let client = client(&served);
+    let query = OfferQuery { disk_gb: 200.0, limit: 20, ..OfferQuery::default() };
+    let all = client.offers(&query).await.unwrap();
+    assert!(all.len() > 3 && all.len() <= 20, "{}", all.len());
+    assert!(all.is_sorted_by(|one, other| one.dollars_per_h <= other.dollars_per_h), "{all:?}");
+    let name = all[0].gpu_name.clone().unwrap();
+    let most = all[all.len() / 2].dollars_per_h.unwrap();
+    let query = OfferQuery { gpu_name: Some(name.replace(' ', "_")), dollars_per_h_max: Some(most), ..query };
+    let some = client.offers(&query).await.unwrap();
+    assert!(!some.is_empty());
+    assert!(
+        some.iter().all(|it| it.gpu_name.as_ref() == Some(&name) && it.dollars_per_h.is_some_and(|it| it <= most)),
+        "{some:?}"
+    );
+}
+
+#[tokio::test]
 async fn each_refusal_is_told_for_what_it_is() {
     for (answer, code) in [
         ("rate-limited", "too-often"),
@@ -66,6 +110,11 @@ async fn each_refusal_is_told_for_what_it_is() {
     ] {
         let fault = format!("\n[[fault]]\nkind = \"vast-http-error-exit0\"\nat = \"0s\"\nwith = {{ answer = \"{answer}\" }}\n");
         let served = served(&fault).await;
+        // Short of patience: being told "too often" is not waited out.
+        let client = |served: &Served| {
+            let limits = Limits { within_at_most: Some(std::time::Duration::from_secs(1)), ..Limits::default() };
+            VastClient::new(&served.vast_url(), SecretString::from("any-key-will-do"), limits).unwrap()
+        };
         let error = client(&served).user().await.unwrap_err();
         assert_eq!(error.code.as_str(), code, "{answer}: {error}");
         let (look, _) = client(&served).look(first(&served)).await;
