@@ -235,7 +235,29 @@ pub(crate) enum KeysCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum VastCommand {
     /// The account's rentals, as vast.ai lists them.
-    Instances,
+    Instances {
+        /// Read the manager as well, and put its rows beside them: what is billed and unknown to it stands out.
+        #[arg(long)]
+        with_manager: bool,
+    },
+    /// Offers that can be rented now, cheapest first.
+    Offers {
+        /// Card model, e.g. "RTX 4090".
+        #[arg(long)]
+        gpu: Option<String>,
+        /// Exactly so many cards.
+        #[arg(long)]
+        cards: Option<u64>,
+        /// Highest price, dollars per hour.
+        #[arg(long, value_name = "DOLLARS")]
+        at_most: Option<f64>,
+        /// Disk, GB; the price includes it.
+        #[arg(long, default_value_t = 200.0, value_name = "GB")]
+        disk: f64,
+        /// At most so many.
+        #[arg(long, default_value_t = 20, value_name = "N")]
+        limit: usize,
+    },
     /// The account and its credit.
     User,
     /// A container's output, as vast.ai uploads it.

@@ -4,7 +4,8 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use dwell_commands::{App, SecretString, VastClient, VastListed};
+use dwell_commands::dto::Rentals;
+use dwell_commands::{App, Look, OfferQuery, SecretString, VastClient, VastListed, VastOffer};
 use serde_json::json;
 
 use crate::args::{Args, KeysCommand, VastCommand};
@@ -89,7 +90,35 @@ pub(crate) async fn vast(
 ) -> anyhow::Result<ExitCode> {
     let client = client(args, account, address).await?;
     match command {
-        VastCommand::Instances => {
+        VastCommand::Instances { with_manager: true } => {
+            let mut look = Look::at(args.manager.as_deref(), args.data_dir.clone(), args.within)?;
+            look.read(None).await?;
+            let rentals = look.rentals(account.unwrap_or("account"), client).await;
+            if let Some(error) = rentals.accounts.iter().find_map(|it| it.error.clone()) {
+                return Err(error.into());
+            }
+            if args.json {
+                print::json(&rentals, true)?;
+            } else {
+                tell_joined(&rentals);
+            }
+        }
+        VastCommand::Offers { gpu, cards, at_most, disk, limit } => {
+            let query = OfferQuery {
+                gpu_name: gpu.clone(),
+                num_gpus: *cards,
+                dollars_per_h_max: *at_most,
+                disk_gb: *disk,
+                limit: *limit,
+            };
+            let offers = client.offers(&query).await.map_err(dwell_commands::ApiError::from)?;
+            if args.json {
+                print::json(&offers.iter().map(told_offer).collect::<Vec<_>>(), true)?;
+            } else {
+                tell_offers(&offers);
+            }
+        }
+        VastCommand::Instances { with_manager: false } => {
             let rentals = client.list().await.map_err(dwell_commands::ApiError::from)?;
             if args.json {
                 print::json(&rentals.iter().map(told).collect::<Vec<_>>(), true)?;
@@ -156,4 +185,77 @@ fn told(it: &VastListed) -> serde_json::Value {
         "disk_space_gb": record.disk_space_gb,
         "disk_usage_gb": record.disk_usage_gb,
     })
+}
+
+fn tell_joined(rentals: &Rentals) {
+    let dash = || "\u{2013}".to_owned();
+    let text = |value: &Option<String>| value.as_deref().map_or_else(dash, clean);
+    let mut table = print::table(&["Number", "vast.ai", "Manager", "Joined by", "GPU", "$/h", "What does not fit"]);
+    for it in &rentals.rentals {
+        table.add_row([
+            it.vast_id.to_string(),
+            text(&it.status),
+            it.row.as_ref().map_or_else(|| "no row".to_owned(), |row| clean(&row.state)),
+            it.row.as_ref().map_or_else(dash, |row| row.by.clone()),
+            text(&it.gpu_name),
+            it.dollars_per_h.map_or_else(dash, |dollars| format!("{dollars:.3}")),
+            text(&it.odd),
+        ]);
+    }
+    out(&table.to_string());
+    for account in &rentals.accounts {
+        let hours = account.hours_left.map_or_else(String::new, |hours| format!("; the credit lasts {hours:.0} h"));
+        out(&format!(
+            "{} rentals, ${:.2}/h{hours}",
+            account.rentals.unwrap_or_default(),
+            account.dollars_per_h.unwrap_or_default()
+        ));
+    }
+    for row in &rentals.without_rental {
+        out(&format!("the manager has {} as {}, and this account does not list it", clean(&row.id), clean(&row.state)));
+    }
+}
+
+fn told_offer(it: &VastOffer) -> serde_json::Value {
+    json!({
+        "id": it.id,
+        "machine_id": it.machine_id,
+        "host_id": it.host_id,
+        "gpu_name": it.gpu_name,
+        "num_gpus": it.num_gpus,
+        "gpu_ram_mb": it.gpu_ram_mb,
+        "dollars_per_h": it.dollars_per_h,
+        "geolocation": it.geolocation,
+        "reliability": it.reliability,
+        "inet_down_mbps": it.inet_down_mbps,
+        "cuda_max": it.cuda_max,
+        "cpu_ram_mb": it.cpu_ram_mb,
+        "lasts_s": it.lasts_s,
+        "verified": it.verified,
+    })
+}
+
+fn tell_offers(offers: &[VastOffer]) {
+    if offers.is_empty() {
+        remark("no offer fits: that is usual for a narrow search");
+        return;
+    }
+    let dash = || "\u{2013}".to_owned();
+    let number = |value: Option<f64>, decimals: usize| value.map_or_else(dash, |value| format!("{value:.decimals$}"));
+    let mut table = print::table(&["Offer", "GPU", "Cards", "GB each", "$/h", "Up %", "Down Mbit/s", "CUDA", "Machine", "Place"]);
+    for it in offers {
+        table.add_row([
+            it.id.to_string(),
+            it.gpu_name.as_deref().map_or_else(dash, clean),
+            it.num_gpus.map_or_else(dash, |count| count.to_string()),
+            number(it.gpu_ram_mb.map(|mb| mb / 1000.0), 0),
+            number(it.dollars_per_h, 3),
+            number(it.reliability.map(|share| share * 100.0), 1),
+            number(it.inet_down_mbps, 0),
+            number(it.cuda_max, 1),
+            it.machine_id.map_or_else(dash, |id| id.to_string()),
+            it.geolocation.as_deref().map_or_else(dash, clean),
+        ]);
+    }
+    out(&table.to_string());
 }

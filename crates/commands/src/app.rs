@@ -20,6 +20,7 @@ use crate::incident;
 use crate::keys::{self, SessionKeys};
 use crate::live::{self, Live, Means};
 use crate::play::{self, Flags, Play};
+use crate::rentals;
 use crate::settings::{Folder, Settings};
 
 /// Questions that may wait for the watcher.
@@ -337,9 +338,9 @@ impl App {
             Some(mut live) if !matches!(check, Check::InstanceLog | Check::ManagerLog) => {
                 let whom = self.ask(|reply| Ask::Whom(request.id, reply)).await??;
                 match check {
-                    Check::VastRecord | Check::ContainerLog => live.vast = self.vast(None).await,
+                    Check::VastRecord | Check::ContainerLog => live.vast = self.every_vast(KEY_WITHIN).await,
                     // For the addresses, where the keychain is open: nobody is made to wait for it.
-                    Check::Ssh | Check::SshAgain if whom.proxy.is_none() => live.vast = self.vast_within(None, KEY_SOON).await,
+                    Check::Ssh | Check::SshAgain if whom.proxy.is_none() => live.vast = self.every_vast(KEY_SOON).await,
                     _ => {}
                 }
                 let looked = live.look(&whom, check).await?;
@@ -389,6 +390,43 @@ impl App {
     /// A client of vast.ai with the key of this account; of the first one where none is named.
     pub async fn vast(&self, account: Option<&str>) -> Result<VastClient, ApiError> {
         self.vast_within(account, KEY_WITHIN).await
+    }
+
+    /// A client for each account whose key can be had; the reason where none can.
+    async fn every_vast(&self, within: Duration) -> Result<Vec<VastClient>, ApiError> {
+        let mut clients = Vec::new();
+        let mut refused = keys::unknown();
+        for name in keys::names(&self.folder, &self.session_keys)? {
+            match self.vast_within(Some(&name), within).await {
+                Ok(client) => clients.push(client),
+                Err(error) => refused = error,
+            }
+        }
+        if clients.is_empty() { Err(refused) } else { Ok(clients) }
+    }
+
+    /// The rentals of every account, as vast.ai lists them, joined with the rows of the fleet that is watched.
+    pub async fn rentals(&self, _: Nothing) -> Result<Rentals, ApiError> {
+        let fleet = match self.ask(Ask::Fleet).await {
+            Ok(view) => Some(view),
+            Err(error) if error.code == "no-fleet" => None,
+            Err(error) => return Err(error),
+        };
+        let served = self.state.lock().await.session.as_ref().and_then(|session| session._served.clone());
+        if let Some(served) = served {
+            let told = served.with_world(|world| rentals::of_world(world));
+            return Ok(rentals::joined(vec![("simulated".to_owned(), told)], fleet.as_ref(), served.now()));
+        }
+        let names = keys::names(&self.folder, &self.session_keys)?;
+        if names.is_empty() {
+            return Err(keys::unknown());
+        }
+        let mut told = Vec::new();
+        for name in names {
+            let client = self.vast_within(Some(&name), KEY_WITHIN).await;
+            told.push((name, rentals::of_account(client).await));
+        }
+        Ok(rentals::joined(told, fleet.as_ref(), Clock::System.now()))
     }
 
     async fn vast_within(&self, account: Option<&str>, within: Duration) -> Result<VastClient, ApiError> {

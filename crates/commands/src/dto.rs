@@ -1347,6 +1347,95 @@ dto! {
         accounts: Vec<Account>,
     }
 
+    /// What vast.ai bills, joined with what the manager knows.
+    Rentals {
+        /// When vast.ai was asked, on the operator's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// The accounts that were asked.
+        accounts: Vec<AccountRentals>,
+        /// Rentals, those that do not fit together first.
+        rentals: Vec<RentalView>,
+        /// Name of the fleet that they are joined with; `null` where none is watched.
+        joined_with: Option<String>,
+        /// Rows that the manager counts as alive and no account lists; empty where not every account was listed.
+        without_rental: Vec<RowWithoutRental>,
+        /// Every account was listed: what is not among the rentals is in none of them.
+        complete: bool,
+    }
+
+    /// An account that was asked.
+    AccountRentals {
+        /// The operator's name for it.
+        name: String,
+        /// Credit left, US dollars; `null` where not told.
+        credit_dollars: Option<f64>,
+        /// Rentals listed; `null` where the list was not given.
+        rentals: Option<usize>,
+        /// Their prices together, US dollars per hour, as far as told.
+        dollars_per_h: Option<f64>,
+        /// Hours that the credit lasts at that price.
+        hours_left: Option<f64>,
+        /// Why it was not listed.
+        error: Option<ApiError>,
+    }
+
+    /// A rental.
+    RentalView {
+        /// vast.ai's number.
+        vast_id: u64,
+        /// Account.
+        account: String,
+        /// Status now, in vast.ai's words.
+        status: Option<String>,
+        /// Status that is wanted.
+        wanted: Option<String>,
+        /// What vast.ai says of it. Hostile text.
+        says: Option<String>,
+        /// Card.
+        gpu_name: Option<String>,
+        /// Image.
+        image: Option<String>,
+        /// Label at vast.ai.
+        label: Option<String>,
+        /// Price, US dollars per hour.
+        dollars_per_h: Option<f64>,
+        /// When it was rented.
+        #[ts(type = "string | null")]
+        started_at: Option<Timestamp>,
+        /// When the rental ends.
+        #[ts(type = "string | null")]
+        ends_at: Option<Timestamp>,
+        /// Load of the card, percent, as vast.ai has it.
+        gpu_util_percent: Option<f64>,
+        /// The manager's row of it.
+        row: Option<RowOfRental>,
+        /// What does not fit together.
+        odd: Option<String>,
+    }
+
+    /// The manager's row of a rental.
+    RowOfRental {
+        /// Id of the instance.
+        id: String,
+        /// Its state by the manager.
+        state: String,
+        /// Its flag.
+        flag: Option<String>,
+        /// What they were joined by: `number` or `label`.
+        by: String,
+    }
+
+    /// A row without a rental.
+    RowWithoutRental {
+        /// Id of the instance.
+        id: String,
+        /// Its state by the manager.
+        state: String,
+        /// vast.ai's number, by the manager.
+        vast_id: Option<u64>,
+    }
+
     /// Takes over the key of vast.ai's own client, from `VAST_API_KEY` or its file.
     ImportKey {
         /// A name for the account.

@@ -148,6 +148,14 @@ pub(crate) fn remove(folder: &Folder, session: &SessionKeys, account: &str) -> R
     Ok(())
 }
 
+/// Names of the accounts. Does not ask the keychain.
+pub(crate) fn names(folder: &Folder, session: &SessionKeys) -> Result<Vec<String>, ApiError> {
+    let mut names = Settings::load(folder)?.vast_accounts;
+    let of_session = session.with(|keys| keys.keys().cloned().collect::<Vec<_>>());
+    names.extend(of_session.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+    Ok(names)
+}
+
 /// The accounts, and whether each one's key can be had.
 pub(crate) fn list(folder: &Folder, session: &SessionKeys) -> Result<Accounts, ApiError> {
     let mut accounts: Vec<Account> = Vec::new();
@@ -171,7 +179,7 @@ pub(crate) fn unknown() -> ApiError {
 
 /// Whether there is an account at all. Does not ask the keychain: that may want a person.
 pub(crate) fn any(folder: &Folder, session: &SessionKeys) -> Result<bool, ApiError> {
-    Ok(session.with(|keys| !keys.is_empty()) || !Settings::load(folder)?.vast_accounts.is_empty())
+    Ok(!names(folder, session)?.is_empty())
 }
 
 /// The key of an account; of the only or first one where none is named. `None` where there is no account at all.

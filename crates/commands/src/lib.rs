@@ -20,6 +20,7 @@ mod live;
 mod look;
 mod panels;
 mod play;
+mod rentals;
 mod report;
 pub mod scoring;
 mod settings;

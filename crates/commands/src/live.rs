@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use dwell_clients::{ManagerClient, Ssh, VastClient, probe_by_hand};
 use dwell_diagnosis::Check;
-use dwell_fleet::look::{SshAddress, VastShown};
+use dwell_fleet::look::{SshAddress, VastAnswer, VastShown};
 
 use crate::ApiError;
 use crate::ask::{Answered, Looked, container_looked, host_looked};
 use crate::drive::Clock;
 use crate::dto::ProbeScript;
+use crate::keys;
 
 /// Host keys of rented machines, apart from the operator's own.
 const KNOWN_HOSTS: &str = "known_hosts_of_machines";
@@ -41,7 +42,8 @@ pub(crate) struct Whom {
 pub(crate) struct Live {
     pub(crate) ssh: Ssh,
     pub(crate) manager: Option<ManagerClient>,
-    pub(crate) vast: Result<VastClient, ApiError>,
+    /// A client for each account: which one has the rental is not known before asking.
+    pub(crate) vast: Result<Vec<VastClient>, ApiError>,
     /// The folder in which host keys of machines are kept, where looks at them are allowed.
     pub(crate) machines: Option<PathBuf>,
 }
@@ -58,10 +60,20 @@ impl Live {
         match check {
             Check::InstanceLog | Check::ManagerLog => Ok(Vec::new()),
             Check::VastRecord => {
-                let (answer, raw) = self.vast()?.look(vast_id(whom)?).await;
+                let (answer, raw) = look_in_all(self.vast()?, vast_id(whom)?).await;
                 Ok(vec![Looked { answered: Answered::Vast(answer), raw }])
             }
-            Check::ContainerLog => Ok(vec![container_looked(self.vast()?.output(vast_id(whom)?).await?)]),
+            Check::ContainerLog => {
+                let (clients, number) = (self.vast()?, vast_id(whom)?);
+                let mut refused = keys::unknown();
+                for client in clients {
+                    match client.output(number).await {
+                        Ok(output) => return Ok(vec![container_looked(output)]),
+                        Err(error) => refused = error.into(),
+                    }
+                }
+                Err(refused)
+            }
             Check::Prover | Check::ProverAgain => {
                 let unknown = || ApiError::new("cannot-look", "the manager has no row of it to fetch the prover's status by");
                 let manager = self.manager.as_ref().ok_or_else(unknown)?;
@@ -72,8 +84,8 @@ impl Live {
         }
     }
 
-    fn vast(&self) -> Result<&VastClient, ApiError> {
-        self.vast.as_ref().map_err(Clone::clone)
+    fn vast(&self) -> Result<&[VastClient], ApiError> {
+        self.vast.as_deref().map_err(Clone::clone)
     }
 
     async fn probe(&self, whom: &Whom) -> Result<Vec<Looked>, ApiError> {
@@ -82,10 +94,10 @@ impl Live {
         let (mut direct, mut proxy) = (whom.direct.clone(), whom.proxy.clone());
         let mut looked = Vec::new();
         if proxy.is_none()
-            && let Ok(client) = &self.vast
+            && let Ok(clients) = self.vast()
         {
             // Both addresses stand in vast.ai's record; the manager tells one of them, if any.
-            let (answer, raw) = client.look(number).await;
+            let (answer, raw) = look_in_all(clients, number).await;
             if let VastShown::Record(record) = &answer.record {
                 direct = record.ssh_direct.clone().or(direct);
                 proxy.clone_from(&record.ssh_proxy);
@@ -96,6 +108,35 @@ impl Live {
         looked.extend(host_looked(run.direct, run.proxy, run.output, &run.words, Clock::System.now()));
         Ok(looked)
     }
+}
+
+/// Looks for a rental in every account until one has it. It is absent where all of them say so.
+async fn look_in_all(clients: &[VastClient], number: u64) -> (VastAnswer, String) {
+    let mut best: Option<(VastAnswer, String)> = None;
+    for client in clients {
+        let (answer, raw) = client.look(number).await;
+        if matches!(answer.record, VastShown::Record(_)) {
+            return (answer, raw);
+        }
+        best = Some(match best {
+            None => (answer, raw),
+            Some((before, words)) => {
+                let silent = answer.record != VastShown::Absent;
+                let together = VastAnswer {
+                    record: if silent { answer.record } else { before.record },
+                    listed: before.listed.zip(answer.listed).map(|(one, other)| one || other),
+                    listing_retired: before.listing_retired || answer.listing_retired,
+                    // It is not known whose rental it would be.
+                    credit_dollars: None,
+                    rentals: None,
+                };
+                (together, format!("{words}\n{raw}"))
+            }
+        });
+    }
+    let nobody =
+        VastAnswer { record: VastShown::NoAnswer, listed: None, listing_retired: false, credit_dollars: None, rentals: None };
+    best.unwrap_or((nobody, String::new()))
 }
 
 fn vast_id(whom: &Whom) -> Result<u64, ApiError> {

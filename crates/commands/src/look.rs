@@ -13,6 +13,7 @@ use crate::drive::{Clock, Driver};
 use crate::dto::*;
 use crate::keys;
 use crate::live::{self, Live, Means};
+use crate::rentals;
 use crate::settings::{Folder, Settings};
 
 /// A fleet looked at once (or now and again), without a watcher in the background.
@@ -53,7 +54,7 @@ impl Look {
     /// Asks vast.ai as well.
     #[must_use]
     pub fn with_vast(mut self, client: VastClient) -> Self {
-        self.live.vast = Ok(client);
+        self.live.vast = Ok(vec![client]);
         self.driver.set_means(Means { vast: true, ..self.driver.means() });
         self
     }
@@ -129,6 +130,12 @@ impl Look {
     /// What was answered, as it came.
     pub fn raw_answers(&self, id: &str) -> Result<RawAnswers, ApiError> {
         self.driver.answers(id)
+    }
+
+    /// An account's rentals beside the fleet's rows.
+    pub async fn rentals(&self, account: &str, client: VastClient) -> Rentals {
+        let told = rentals::of_account(Ok(client)).await;
+        rentals::joined(vec![(account.to_owned(), told)], Some(&self.fleet()), Clock::System.now())
     }
 
     /// Everything that is stuck, grouped.

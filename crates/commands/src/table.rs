@@ -24,6 +24,7 @@ macro_rules! for_each_command {
             causes(Nothing) -> Causes, read, "List the catalogue of causes", "";
             explain(CauseRequest) -> CauseView, read, "Explain a cause", "";
             rented_before(RentedBefore) -> Rented, read, "Who was rented before a date", "";
+            rentals(Nothing) -> Rentals, read, "Show what vast.ai bills", "g v";
             keys(Nothing) -> Accounts, read, "List vast.ai accounts", "";
             import_key(ImportKey) -> Accounts, view, "Import the key of vast.ai's own client", "";
             remove_account(AccountName) -> Accounts, view, "Remove a vast.ai account", "";

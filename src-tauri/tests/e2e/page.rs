@@ -305,6 +305,7 @@ async fn every_view_is_accessible_in_both_themes() {
             (format!("#/instance/{id}"), "[data-testid=machine]"),
             (format!("#/incidents/{id}"), "[data-testid=diagnosis]"),
             ("#/manager-log".to_owned(), "[role=log]"),
+            ("#/rentals".to_owned(), "[data-testid=rentals] tbody tr"),
             ("#/fleets".to_owned(), "[data-scenario]"),
             ("#/drills".to_owned(), "[data-drill]"),
             ("#/doctor".to_owned(), "tbody tr"),

@@ -1917,6 +1917,143 @@ export type Accounts = {
  * They.
  */
 accounts: Array<Account>, };
+export type Rentals = { 
+/**
+ * When vast.ai was asked, on the operator's clock.
+ */
+at: string, 
+/**
+ * The accounts that were asked.
+ */
+accounts: Array<AccountRentals>, 
+/**
+ * Rentals, those that do not fit together first.
+ */
+rentals: Array<RentalView>, 
+/**
+ * Name of the fleet that they are joined with; `null` where none is watched.
+ */
+joined_with: string | null, 
+/**
+ * Rows that the manager counts as alive and no account lists; empty where not every account was listed.
+ */
+without_rental: Array<RowWithoutRental>, 
+/**
+ * Every account was listed: what is not among the rentals is in none of them.
+ */
+complete: boolean, };
+export type AccountRentals = { 
+/**
+ * The operator's name for it.
+ */
+name: string, 
+/**
+ * Credit left, US dollars; `null` where not told.
+ */
+credit_dollars: number | null, 
+/**
+ * Rentals listed; `null` where the list was not given.
+ */
+rentals: number | null, 
+/**
+ * Their prices together, US dollars per hour, as far as told.
+ */
+dollars_per_h: number | null, 
+/**
+ * Hours that the credit lasts at that price.
+ */
+hours_left: number | null, 
+/**
+ * Why it was not listed.
+ */
+error: ApiError | null, };
+export type RentalView = { 
+/**
+ * vast.ai's number.
+ */
+vast_id: number, 
+/**
+ * Account.
+ */
+account: string, 
+/**
+ * Status now, in vast.ai's words.
+ */
+status: string | null, 
+/**
+ * Status that is wanted.
+ */
+wanted: string | null, 
+/**
+ * What vast.ai says of it. Hostile text.
+ */
+says: string | null, 
+/**
+ * Card.
+ */
+gpu_name: string | null, 
+/**
+ * Image.
+ */
+image: string | null, 
+/**
+ * Label at vast.ai.
+ */
+label: string | null, 
+/**
+ * Price, US dollars per hour.
+ */
+dollars_per_h: number | null, 
+/**
+ * When it was rented.
+ */
+started_at: string | null, 
+/**
+ * When the rental ends.
+ */
+ends_at: string | null, 
+/**
+ * Load of the card, percent, as vast.ai has it.
+ */
+gpu_util_percent: number | null, 
+/**
+ * The manager's row of it.
+ */
+row: RowOfRental | null, 
+/**
+ * What does not fit together.
+ */
+odd: string | null, };
+export type RowOfRental = { 
+/**
+ * Id of the instance.
+ */
+id: string, 
+/**
+ * Its state by the manager.
+ */
+state: string, 
+/**
+ * Its flag.
+ */
+flag: string | null, 
+/**
+ * What they were joined by: `number` or `label`.
+ */
+by: string, };
+export type RowWithoutRental = { 
+/**
+ * Id of the instance.
+ */
+id: string, 
+/**
+ * Its state by the manager.
+ */
+state: string, 
+/**
+ * vast.ai's number, by the manager.
+ */
+vast_id: number | null, };
 export type ImportKey = { 
 /**
  * A name for the account.
@@ -2047,6 +2184,8 @@ export const api = {
   explain: (request: CauseRequest): Promise<CauseView> => call("explain", request),
   /** Who was rented before a date */
   rented_before: (request: RentedBefore): Promise<Rented> => call("rented_before", request),
+  /** Show what vast.ai bills */
+  rentals: (): Promise<Rentals> => call("rentals", {}),
   /** List vast.ai accounts */
   keys: (): Promise<Accounts> => call("keys", {}),
   /** Import the key of vast.ai's own client */
@@ -2102,6 +2241,7 @@ export const commands = [
   { name: "causes", risk: "read", title: "List the catalogue of causes", keys: "" },
   { name: "explain", risk: "read", title: "Explain a cause", keys: "" },
   { name: "rented_before", risk: "read", title: "Who was rented before a date", keys: "" },
+  { name: "rentals", risk: "read", title: "Show what vast.ai bills", keys: "g v" },
   { name: "keys", risk: "read", title: "List vast.ai accounts", keys: "" },
   { name: "import_key", risk: "view", title: "Import the key of vast.ai's own client", keys: "" },
   { name: "remove_account", risk: "view", title: "Remove a vast.ai account", keys: "" },

@@ -43,6 +43,7 @@ export const commands: Command[] = [
     unless: () => watching() ?? (router.route.view === "instance" || ui.selected ? undefined : "no instance is chosen"),
   },
   { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
+  { id: "rentals", title: "Show what vast.ai bills", keys: "g v", run: () => router.go({ view: "rentals" }) },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
   { id: "drills", title: "Practise: play a drill", keys: "g r", run: () => router.go({ view: "drills" }) },
   { id: "doctor", title: "Check that everything is in order", keys: "g d", run: () => router.go({ view: "doctor" }) },

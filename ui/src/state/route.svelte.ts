@@ -5,6 +5,7 @@ export type Route =
   | { view: "instance"; id: string }
   | { view: "incidents"; id?: string | undefined }
   | { view: "manager-log" }
+  | { view: "rentals" }
   | { view: "fleets" }
   | { view: "drills" }
   | { view: "doctor" };
@@ -17,6 +18,7 @@ function parse(hash: string): Route {
     case "incidents":
       return { view, id: rest.length > 0 ? decodeURIComponent(rest.join("/")) : undefined };
     case "manager-log":
+    case "rentals":
     case "fleets":
     case "drills":
     case "doctor":

@@ -170,3 +170,41 @@ async fn on_a_connected_fleet_vast_is_asked_with_the_operators_key() {
     let settings = std::fs::read_to_string(folder.path().join("settings.toml")).unwrap();
     assert!(!settings.contains("any-key"), "{settings}");
 }
+
+/// vast.ai alone is a list; with a manager its rows stand beside it, and what is in one and not in the other is said.
+#[tokio::test]
+async fn rentals_are_joined_with_rows_and_stand_alone_without() {
+    use dwell_commands::App;
+    use dwell_commands::dto::*;
+
+    let served = served("").await;
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    app.set_vast_address(served.vast_url());
+    assert_eq!(app.rentals(Nothing {}).await.unwrap_err().code, "no-key");
+    app.add_key("one", SecretString::from("any-key-will-do"), true).await.unwrap();
+    let alone = app.rentals(Nothing {}).await.unwrap();
+    assert_eq!((alone.rentals.len(), alone.joined_with.clone(), alone.complete), (30, None, true));
+    assert!(alone.rentals.iter().all(|it| it.row.is_none() && it.odd.is_none()), "without a manager nothing is missing");
+    let account = &alone.accounts[0];
+    assert!(account.credit_dollars.is_some() && account.hours_left.is_some_and(|hours| hours > 0.0), "{account:?}");
+
+    app.connect(ConnectRequest { address: served.url(), name: Some("fleet".into()), ssh: None }).await.unwrap();
+    let mut rentals = app.rentals(Nothing {}).await.unwrap();
+    for _ in 0..100 {
+        if rentals.rentals.iter().any(|it| it.row.is_some()) {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        rentals = app.rentals(Nothing {}).await.unwrap();
+    }
+    assert_eq!(rentals.joined_with.as_deref(), Some("fleet"));
+    let by_number = rentals.rentals.iter().filter(|it| it.row.as_ref().is_some_and(|row| row.by == "number")).count();
+    assert_eq!(by_number, 30, "{:?}", rentals.rentals.iter().map(|it| &it.row).collect::<Vec<_>>());
+    assert!(rentals.without_rental.is_empty(), "{:?}", rentals.without_rental);
+
+    // Two accounts are asked for themselves.
+    app.add_key("two", SecretString::from("another-key"), true).await.unwrap();
+    let both = app.rentals(Nothing {}).await.unwrap();
+    assert_eq!(both.accounts.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["one", "two"]);
+}
