@@ -8,6 +8,7 @@ mod evening;
 mod incidents;
 mod machines;
 mod misbehaving;
+mod secrets;
 mod table;
 mod vast;
 mod watch;
