@@ -27,6 +27,9 @@ struct Args {
     /// Watch this manager.
     #[arg(long, value_name = "URL", conflicts_with = "simulate")]
     manager: Option<String>,
+    /// Reach the manager through SSH: user@host, or an entry of ~/.ssh/config. Its address is then as seen from there.
+    #[arg(long, value_name = "TARGET", requires = "manager")]
+    ssh: Option<String>,
 
     /// Folder for history, settings and logs.
     #[arg(long, env = "DWELL_DATA_DIR", value_name = "FOLDER")]
@@ -73,7 +76,7 @@ fn main() -> anyhow::Result<()> {
     let app = App::new(args.data_dir.clone())?;
     let _log = boot::start_log(&app)?;
 
-    let start = Start::from_arguments(args.simulate, args.speed, args.manager);
+    let start = Start::from_arguments(args.simulate, args.speed, args.manager, args.ssh);
     let mut builder = tauri::Builder::default();
     // A second start shows the first window. With a folder of its own it is a Dwell of its own.
     if args.data_dir.is_none() {

@@ -7,6 +7,11 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
+/// A real OpenSSH server, as the tests of the clients use it.
+#[allow(dead_code, reason = "not all of it is used here")]
+#[path = "../../clients/tests/it/sshd.rs"]
+mod sshd;
+
 fn dwellctl(folder: &std::path::Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dwellctl"))
         .args(arguments)
@@ -338,4 +343,68 @@ fn vast_itself_is_asked_past_the_manager() {
     let number = rentals[0]["id"].to_string();
     assert!(text(&ask(&["logs", &number]).stdout).contains("sshd"));
     assert_eq!(ask(&["logs", "7"]).status.code(), Some(4));
+}
+
+/// With `curl`, a real `ssh` and a real `sshd`: what Dwell reads is what they read, and what is shown is what is run.
+#[test]
+fn a_fleet_behind_ssh_is_connected_and_its_machines_are_looked_at() {
+    let sim = Sim::serve("params-done-silence", "1");
+    let curl = Command::new("curl").args(["-sS", &format!("{}/api/dashboard", sim.url)]).output().unwrap();
+    let rows = json(&curl)["instances"].as_array().unwrap().clone();
+
+    let server = sshd::Sshd::start();
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+            .args(arguments)
+            .env("DWELL_DATA_DIR", sim.folder.path())
+            .env("DWELL_SSH_CONFIG", server.path("ssh_config"))
+            .env("VAST_URL", &sim.vast_url)
+            .env("VAST_API_KEY", "any-key-will-do")
+            .env_remove("DWELL_MANAGER")
+            .output()
+            .unwrap()
+    };
+    let connected = run(&["connect", &sim.url, "--ssh", "controller", "--name", "behind", "--json"]);
+    assert!(connected.status.success(), "{}", text(&connected.stderr));
+    let view = json(&connected);
+    assert_eq!(view["instances"].as_array().unwrap().len(), rows.len(), "as many as curl reads");
+    assert_eq!(view["connection"]["tunnel"]["state"], "up");
+    assert!(view["watching"]["address"].as_str().unwrap().ends_with("via controller"), "{}", view["watching"]);
+    let id = rows.iter().find(|row| row["state"] == "running").unwrap()["uuid"].as_str().unwrap().to_owned();
+
+    let refused = run(&["probe", &id]);
+    assert!(!refused.status.success() && text(&refused.stderr).contains("not allowed"), "{}", text(&refused.stderr));
+    let shown = run(&["probe", &id, "--show"]);
+    let shown = text(&shown.stdout);
+    assert!(shown.starts_with("ssh ") && shown.contains("nvidia-smi"), "{shown}");
+    assert!(run(&["fleets", "allow-probe", "behind"]).status.success());
+    let probed = run(&["probe", &id, "--json"]);
+    assert!(probed.status.success(), "{}", text(&probed.stderr));
+    let page = json(&probed);
+    assert!(page["machine"]["processes"].as_array().unwrap().len() > 3, "{page}");
+    assert!(page["prover"]["rows"].as_array().unwrap().len() > 3, "{page}");
+
+    // By hand, in a shell, as it was shown: the same sections come.
+    let known = sim.folder.path().join("known");
+    let by_hand = shown.replacen(
+        "ssh ",
+        &format!("ssh -o StrictHostKeyChecking=no -o UserKnownHostsFile={} -o BatchMode=yes ", known.display()),
+        1,
+    );
+    let by_hand = Command::new("sh").args(["-c", &by_hand]).output().unwrap();
+    let words = text(&by_hand.stdout);
+    assert!(words.contains("cuzk-daemon") && words.contains("memory.max"), "{words}\n{}", text(&by_hand.stderr));
+
+    // What was answered is kept after the machine, the manager and the tunnel are gone.
+    drop(server);
+    let kept = run_alone(sim.folder.path(), &["--manager", "behind", "show", &id, "--answers"]);
+    assert!(text(&kept.stdout).contains("memory.max"), "{}\n{}", text(&kept.stdout), text(&kept.stderr));
+
+    let diagnosed = sim.run(&["diagnose", &id, "--look", "--vast-url", &sim.vast_url]);
+    assert!(diagnosed.status.success(), "{}", text(&diagnosed.stderr));
+}
+
+fn run_alone(folder: &std::path::Path, arguments: &[&str]) -> Output {
+    let arguments: Vec<&str> = ["--within", "2s"].iter().chain(arguments).copied().collect();
+    dwellctl(folder, &arguments)
 }

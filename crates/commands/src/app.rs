@@ -74,18 +74,23 @@ pub enum Start {
         /// Simulated seconds in a real one; the scenario's own where not given.
         speed: Option<f64>,
     },
-    /// The manager at this address.
-    Manager(String),
+    /// A manager.
+    Manager {
+        /// Its address.
+        address: String,
+        /// Whom SSH goes through, where it does.
+        ssh: Option<String>,
+    },
     /// The fleet that was watched last, if any.
     WatchedLast,
 }
 
 impl Start {
     /// From the arguments that the window and the bridge share.
-    pub fn from_arguments(simulate: Option<String>, speed: Option<f64>, manager: Option<String>) -> Self {
+    pub fn from_arguments(simulate: Option<String>, speed: Option<f64>, manager: Option<String>, ssh: Option<String>) -> Self {
         match (simulate, manager) {
             (Some(scenario), _) => Self::Simulated { scenario, speed },
-            (None, Some(address)) => Self::Manager(address),
+            (None, Some(address)) => Self::Manager { address, ssh },
             (None, None) => Self::WatchedLast,
         }
     }
@@ -199,7 +204,7 @@ impl App {
             Start::Simulated { scenario, speed } => {
                 self.simulate(SimulateRequest { scenario, seed: None, speed }).await.map(|_| ())
             }
-            Start::Manager(address) => self.connect(ConnectRequest { address, name: None, ssh: None }).await.map(|_| ()),
+            Start::Manager { address, ssh } => self.connect(ConnectRequest { address, name: None, ssh }).await.map(|_| ()),
             Start::WatchedLast => self.resume().await,
         };
         if let Err(problem) = &begun {

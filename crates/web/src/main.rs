@@ -26,6 +26,9 @@ struct Args {
     /// Watch this manager.
     #[arg(long, value_name = "URL", conflicts_with = "simulate")]
     manager: Option<String>,
+    /// Reach the manager through SSH: user@host, or an entry of ~/.ssh/config. Its address is then as seen from there.
+    #[arg(long, value_name = "TARGET", requires = "manager")]
+    ssh: Option<String>,
     /// Folder for history and settings.
     #[arg(long, env = "DWELL_DATA_DIR", value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
@@ -41,7 +44,7 @@ async fn main() -> anyhow::Result<()> {
     getrandom::fill(&mut random).map_err(|error| anyhow::anyhow!("no randomness for a token: {error}"))?;
     let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     let (address, serving) = dwell_web::serve(Arc::clone(&app), &args.ui, &token, args.port).await.context("cannot listen")?;
-    app.start(Start::from_arguments(args.simulate, args.speed, args.manager)).await?;
+    app.start(Start::from_arguments(args.simulate, args.speed, args.manager, args.ssh)).await?;
     println!("Dwell at http://{address}/#token={token}");
     serving.await?;
     Ok(())

@@ -31,7 +31,7 @@ struct Need {
     arch: &'static str,
 }
 
-const NEEDS: [Need; 16] = [
+const NEEDS: [Need; 17] = [
     Need {
         what: "a C compiler",
         from: Purpose::Terminal,
@@ -103,6 +103,14 @@ const NEEDS: [Need; 16] = [
         debian: "dbus",
         fedora: "dbus-daemon",
         arch: "dbus",
+    },
+    Need {
+        what: "curl for tests",
+        from: Purpose::Tests,
+        found: || on_path("curl"),
+        debian: "curl",
+        fedora: "curl",
+        arch: "curl",
     },
     Need {
         what: "a keychain for tests (gnome-keyring-daemon)",

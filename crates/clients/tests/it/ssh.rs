@@ -30,6 +30,10 @@ async fn manager() -> u16 {
     port
 }
 
+fn ssh(server: &Sshd) -> Ssh {
+    Ssh::with_config(Some(server.path("ssh_config")))
+}
+
 fn target() -> SshTarget {
     SshTarget::new("controller").unwrap()
 }
@@ -63,7 +67,7 @@ async fn none_left(server: &Sshd) -> bool {
 async fn a_manager_is_reached_through_ssh_and_nothing_is_left_behind() {
     let server = Sshd::start();
     let port = manager().await;
-    let client = through(server.client(), port);
+    let client = through(ssh(&server), port);
     assert_eq!(asked(&client).await, Ok(()));
     assert_eq!(client.base(), format!("http://127.0.0.1:{port} via controller"), "named by where it is, not by a local port");
     assert_eq!(left_behind(&server), 1);
@@ -74,7 +78,7 @@ async fn a_manager_is_reached_through_ssh_and_nothing_is_left_behind() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_manager_that_is_down_is_told_from_a_way_that_is_closed() {
     let mut server = Sshd::start();
-    let client = through(server.client(), free_port());
+    let client = through(ssh(&server), free_port());
     let error = client.dashboard(|| Timestamp::UNIX_EPOCH).await.unwrap_err();
     assert_eq!(error.code, Code::Unreachable);
     assert!(error.message.contains("SSH to controller works, and nothing listens"), "{error}");
@@ -89,16 +93,16 @@ async fn each_failure_has_its_code_and_asks_no_question() {
     let mut server = Sshd::start();
     let port = manager().await;
     server.configure("stranger", "known_hosts");
-    assert_eq!(asked(&through(server.client(), port)).await, Err(Code::SshKeyRefused));
+    assert_eq!(asked(&through(ssh(&server), port)).await, Err(Code::SshKeyRefused));
     server.configure("user", "nobody_known");
-    assert_eq!(asked(&through(server.client(), port)).await, Err(Code::HostKeyUnknown), "not accepted behind anybody's back");
+    assert_eq!(asked(&through(ssh(&server), port)).await, Err(Code::HostKeyUnknown), "not accepted behind anybody's back");
     server.configure("user", "known_hosts");
     server.change_host_key();
-    assert_eq!(asked(&through(server.client(), port)).await, Err(Code::HostKeyChanged));
+    assert_eq!(asked(&through(ssh(&server), port)).await, Err(Code::HostKeyChanged));
     server.stop();
-    assert_eq!(asked(&through(server.client(), port)).await, Err(Code::Unreachable));
+    assert_eq!(asked(&through(ssh(&server), port)).await, Err(Code::Unreachable));
     let nowhere = SshTarget::new("no-such-host.invalid").unwrap();
-    let client = ManagerClient::through(server.client(), nowhere, "127.0.0.1:1", Limits::default()).unwrap();
+    let client = ManagerClient::through(ssh(&server), nowhere, "127.0.0.1:1", Limits::default()).unwrap();
     assert_eq!(asked(&client).await, Err(Code::NameUnknown));
 }
 
@@ -108,7 +112,7 @@ async fn a_port_in_use_is_said_and_another_is_taken_where_any_will_do() {
     let there = manager().await;
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = taken.local_addr().unwrap().port();
-    let tunnel = Tunnel::open(server.client(), target(), ("127.0.0.1".to_owned(), there), Some(port));
+    let tunnel = Tunnel::open(ssh(&server), target(), ("127.0.0.1".to_owned(), there), Some(port));
     let TunnelState::Down(error) = tunnel.changed_from(&TunnelState::Opening).await else { panic!("{:?}", tunnel.state()) };
     assert_eq!(error.code, Code::PortInUse, "{error}");
     drop(taken);
@@ -121,7 +125,7 @@ async fn a_port_in_use_is_said_and_another_is_taken_where_any_will_do() {
 async fn a_cut_connection_is_opened_again() {
     let mut server = Sshd::start();
     let port = manager().await;
-    let client = through(server.client(), port);
+    let client = through(ssh(&server), port);
     assert_eq!(asked(&client).await, Ok(()));
     let up = client.tunnel().unwrap().state();
     server.stop();
@@ -177,7 +181,7 @@ async fn a_machine_is_looked_at_with_what_it_has() {
     let known = server.path("rented/known_hosts");
     let address = SshAddress::new("127.0.0.1", u64::from(server.port));
     let nobody = SshAddress::new("127.0.0.1", u64::from(free_port()));
-    let ssh = server.client();
+    let ssh = ssh(&server);
     let run = ssh.probe(7, address.as_ref(), nobody.as_ref(), &known).await.unwrap();
     assert_eq!((run.direct, run.proxy), (Reach::Connected, Reach::NotTried), "{}", run.words);
     let at = Timestamp::from_second(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() as i64).unwrap();

@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use dwell_clients::Ssh;
-
 pub(crate) struct Sshd {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) port: u16,
@@ -110,10 +108,6 @@ impl Sshd {
             self.path(known_hosts).display(),
         );
         std::fs::write(self.path("ssh_config"), config).unwrap();
-    }
-
-    pub(crate) fn client(&self) -> Ssh {
-        Ssh::with_config(Some(self.path("ssh_config")))
     }
 }
 
