@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use dwell_diagnosis::{Cause, Check, Diagnosis, Effect, NOT_STUCK_YET, Standing, cause_of};
+use dwell_diagnosis::{Check, Diagnosis, Effect, NOT_STUCK_YET, Standing, cause_of};
 use serde::Serialize;
 
 use crate::drill::RankedCause;
@@ -160,11 +160,6 @@ fn names(group: &[&dwell_diagnosis::Hypothesis]) -> Vec<String> {
     group.iter().map(|it| it.id.to_owned()).collect()
 }
 
-fn shows_itself(cause: &Cause, diagnosis: &Diagnosis) -> bool {
-    let seen = |fact| diagnosis.seen.observations.iter().any(|it| it.fact == fact && it.holds);
-    cause.shows.iter().any(|(fact, often)| *often >= 4.0 * fact.kind().usual && seen(*fact))
-}
-
 fn because(after: &Diagnosis, truth: &[String]) -> BTreeMap<String, Vec<String>> {
     let first = after.hypotheses.iter().take(3).map(|it| it.id.to_owned());
     let told = |id: String| {
@@ -188,7 +183,8 @@ pub(crate) fn investigation(
     asked: &[Check],
 ) -> Investigation {
     // What does no harm and has shown nothing of its own by then is rightly told as nothing wrong.
-    let unseen = |id: &String| cause_of(id).is_some_and(|cause| cause.effect == Effect::Harmless && !shows_itself(cause, after));
+    let holds = |fact| after.seen.observations.iter().any(|it| it.fact == fact && it.holds);
+    let unseen = |id: &String| cause_of(id).is_some_and(|cause| cause.effect == Effect::Harmless && !cause.shows_itself(holds));
     let mut truth = truth;
     if truth.iter().all(unseen) && !truth.iter().any(|id| id == NOT_STUCK_YET) {
         truth.push(NOT_STUCK_YET.to_owned());

@@ -26,8 +26,6 @@ const SAME_EVIDENCE: f64 = 1.0;
 const WRONG_STATE: f64 = 0.01;
 /// Weight of what does no harm while nothing that it shows was seen: it may be so, and it explains nothing.
 const UNSEEN_AND_HARMLESS: f64 = 0.03;
-/// A fact that a cause shows so many times as often as others do is its own.
-const OWN_TIMES: f32 = 4.0;
 /// Weight of "nothing is wrong", before anything is seen.
 const WEIGHT_OF_NOTHING: f64 = 4.0;
 /// Weight of "not in the catalogue".
@@ -241,9 +239,7 @@ pub fn rank(seen: Seen, at: Timestamp) -> Diagnosis {
         let fits = cause.fits(phase) || seen.stay.is_some_and(|stay| cause.fits(stay));
         let proved = fits && cause.confirmed_by.iter().any(|set| set.iter().all(|fact| holds(*fact)));
         let evidence = clipped(&sums, &model.caps) + if proved { PROVED } else { 0.0 };
-        let unseen = cause.effect == Effect::Harmless
-            && cause.id != NOT_STUCK_YET
-            && !cause.shows.iter().any(|(fact, often)| *often >= OWN_TIMES * fact.kind().usual && holds(*fact));
+        let unseen = cause.effect == Effect::Harmless && cause.id != NOT_STUCK_YET && !cause.shows_itself(holds);
         let weight = prior(cause, phase, seen.stay) * if unseen { UNSEEN_AND_HARMLESS } else { 1.0 };
         scores.push((evidence, weight.ln() + evidence));
     }

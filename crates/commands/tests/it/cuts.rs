@@ -5,29 +5,12 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use dwell_commands::dto::*;
-use dwell_commands::{App, Scenario, SecretString, Served, World, serve};
+use dwell_commands::{App, SecretString, Served, serve};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use crate::sshd::Sshd;
-
-const SCENARIO: &str = r#"
-name = "cuts"
-title = "Two at work"
-summary = "-"
-seed = 5
-start = "2026-03-13T17:00:00Z"
-duration = "6h"
-[[image]]
-id = "new"
-reference = "example/curio-cuzk:1"
-ships = ["setup", "benchdaemon", "benchout", "cuzk", "curio"]
-[[wave]]
-at = "-3h"
-image = "new"
-count = 2
-ram_gib = 256
-"#;
+use crate::world;
 
 /// How a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,11 +81,7 @@ struct Rig {
 
 /// Everything at once: the manager through a tunnel, vast.ai, machines by SSH; a proxy in front of each.
 async fn rig() -> Rig {
-    let scenario = Scenario::parse("test", SCENARIO).unwrap();
-    let mut world = World::new(scenario, 5, dwell_commands::now());
-    let at = dwell_commands::later(world.now(), 3_600.0);
-    world.advance_to(at);
-    let served = serve(world, 1.0, 0, 0).await.unwrap();
+    let served = serve(world(5, 2, ""), 1.0, 0, 0).await.unwrap();
     let machines = watch::Sender::new(Line::Open);
     let lines = machines.clone();
     served.open_ssh_behind(move |port| Between::with(port, lines.clone()).port);
@@ -303,8 +282,7 @@ impl Drop for Keyring {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "run by the test above, on a bus of its own"]
 async fn on_a_bus_of_its_own() {
-    let scenario = Scenario::parse("test", SCENARIO).unwrap();
-    let served = serve(World::new(scenario, 5, dwell_commands::now()), 1.0, 0, 0).await.unwrap();
+    let served = serve(world(5, 2, ""), 1.0, 0, 0).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let app = App::new(Some(folder.path().to_owned())).unwrap();
     app.set_vast_address(served.vast_url());

@@ -3,25 +3,9 @@
 use std::time::Duration;
 
 use dwell_commands::dto::*;
-use dwell_commands::{App, Scenario, SecretString, Served, World, serve};
+use dwell_commands::{App, SecretString, Served, serve};
 
-const SCENARIO: &str = r#"
-name = "machines"
-title = "A few machines"
-summary = "-"
-seed = 3
-start = "2026-03-13T17:00:00Z"
-duration = "6h"
-[[image]]
-id = "new"
-reference = "example/curio-cuzk:1"
-ships = ["setup", "benchdaemon", "benchout", "cuzk", "curio"]
-[[wave]]
-at = "-3h"
-image = "new"
-count = 6
-ram_gib = 256
-"#;
+use crate::world;
 
 struct Fleet {
     served: Served,
@@ -30,11 +14,7 @@ struct Fleet {
 }
 
 async fn fleet(faults: &str) -> Fleet {
-    let scenario = Scenario::parse("test", &format!("{SCENARIO}{faults}")).unwrap();
-    let mut world = World::new(scenario, 3, dwell_commands::now());
-    let at = dwell_commands::later(world.now(), 3_600.0);
-    world.advance_to(at);
-    let served = serve(world, 0.0, 0, 0).await.unwrap();
+    let served = serve(world(3, 6, faults), 0.0, 0, 0).await.unwrap();
     served.open_ssh();
     let folder = tempfile::tempdir().unwrap();
     let app = App::new(Some(folder.path().to_owned())).unwrap();

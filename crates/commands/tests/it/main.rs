@@ -17,3 +17,31 @@ mod watch;
 #[allow(dead_code, reason = "not all of it is used here")]
 #[path = "../../../clients/tests/it/sshd.rs"]
 mod sshd;
+
+/// Healthy instances at work, an hour after the first screen, and faults as a scenario writes them.
+fn world(seed: u64, count: usize, faults: &str) -> dwell_commands::World {
+    let text = format!(
+        r#"
+name = "small"
+title = "A few at work"
+summary = "-"
+seed = {seed}
+start = "2026-03-13T17:00:00Z"
+duration = "6h"
+[[image]]
+id = "new"
+reference = "example/curio-cuzk:1"
+ships = ["setup", "benchdaemon", "benchout", "cuzk", "curio"]
+[[wave]]
+at = "-3h"
+image = "new"
+count = {count}
+ram_gib = 256
+{faults}"#
+    );
+    let scenario = dwell_commands::Scenario::parse("test", &text).unwrap();
+    let mut world = dwell_commands::World::new(scenario, seed, dwell_commands::now());
+    let at = dwell_commands::later(world.now(), 3_600.0);
+    world.advance_to(at);
+    world
+}

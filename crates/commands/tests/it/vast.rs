@@ -1,31 +1,11 @@
 //! vast.ai's own answers over HTTP, from a simulated vast.ai: records, the account, logs, and each way of refusing.
 
-use dwell_commands::{Limits, OfferQuery, Scenario, SecretString, Served, VastClient, World, serve};
+use dwell_commands::{Limits, OfferQuery, SecretString, Served, VastClient, serve};
 
-const SCENARIO: &str = r#"
-name = "vast"
-title = "One rental"
-summary = "-"
-seed = 1
-start = "2026-03-13T17:00:00Z"
-duration = "2h"
-[[image]]
-id = "new"
-reference = "example/curio-cuzk:1"
-ships = ["setup", "benchdaemon", "benchout", "cuzk", "curio"]
-[[wave]]
-at = "-3h"
-image = "new"
-count = 30
-ram_gib = 256
-"#;
+use crate::world;
 
 async fn served(fault: &str) -> Served {
-    let scenario = Scenario::parse("test", &format!("{SCENARIO}{fault}")).unwrap();
-    let mut world = World::new(scenario, 1, dwell_commands::now());
-    let at = dwell_commands::later(world.now(), 60.0);
-    world.advance_to(at);
-    serve(world, 0.0, 0, 0).await.unwrap()
+    serve(world(1, 30, fault), 0.0, 0, 0).await.unwrap()
 }
 
 fn client(served: &Served) -> VastClient {

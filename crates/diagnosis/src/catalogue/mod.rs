@@ -29,6 +29,9 @@ use crate::fact::{self, Fact};
 const ANY: &[Phase] = &[];
 /// It always shows.
 const A: f32 = 0.97;
+/// A fact that a cause shows so many times as often as others do is its own.
+const OWN_TIMES: f32 = 4.0;
+
 /// It usually shows.
 const U: f32 = 0.85;
 /// It shows about half of the time.
@@ -323,6 +326,11 @@ impl Cause {
         let own = self.shows;
         let of_effect = self.effect.shows().iter().filter(move |(fact, _)| !own.iter().any(|(known, _)| known == fact));
         own.iter().chain(of_effect).copied()
+    }
+
+    /// Something is seen that it shows much more often than others do.
+    pub fn shows_itself(&self, holds: impl Fn(Fact) -> bool) -> bool {
+        self.shows.iter().any(|(fact, often)| *often >= OWN_TIMES * fact.kind().usual && holds(*fact))
     }
 
     /// How often it shows this fact.
