@@ -1,5 +1,6 @@
 //! Developer tasks. `cargo xtask run` and `cargo xtask test` are the two to know; the others are their parts.
 
+mod ptx;
 mod setup;
 mod tidy;
 mod ui;
@@ -41,6 +42,12 @@ enum Task {
     Ui,
     /// Write the front end's client anew from the command table.
     Bindings,
+    /// Compile the kernels to PTX, and tell what each takes on each kind of card. Needs no card.
+    Ptx {
+        /// Write nothing: fail where what is there is not what the sources give.
+        #[arg(long)]
+        check: bool,
+    },
     /// Check the structure: who depends on whom, who imports what.
     Tidy,
 }
@@ -52,6 +59,7 @@ fn main() -> anyhow::Result<()> {
         Task::Setup { tests } => setup::ensure(if tests { setup::Purpose::Tests } else { setup::Purpose::Window }),
         Task::Ui => ui::build(),
         Task::Bindings => bindings(),
+        Task::Ptx { check } => ptx::make(check),
         Task::Tidy => tidy::check(),
     }
 }
@@ -103,6 +111,7 @@ fn test(quick: bool) -> anyhow::Result<()> {
     ui::check()?;
     ui::build()?;
     tidy::check()?;
+    ptx::make(true)?;
     done(&mut cargo(&["fmt", "--all", "--check"]))?;
     done(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
     // One selection of packages and features for building and for testing: another would build the window's chain again.

@@ -262,19 +262,31 @@ fn webdriver() -> anyhow::Result<()> {
 
 /// vast.ai's own command line client, which the simulator must serve: from PyPI, into the repository's own `tools`.
 fn vast_client() -> anyhow::Result<()> {
-    let requirements = root().join("simulator/tests/requirements.txt");
-    let folder = root().join("tools/vastai");
+    let what = "vast.ai's command line client into tools/ (for the simulator's tests)";
+    python_packages("vastai", "simulator/tests/requirements.txt", what).map(drop)
+}
+
+/// NVIDIA's compiler and assembler for kernels, which need no card: from PyPI, into the repository's own `tools`. Gives the
+/// folder of the Python environment.
+pub(crate) fn cuda_compilers() -> anyhow::Result<std::path::PathBuf> {
+    python_packages("cuda", "kernels/requirements.txt", "NVIDIA's kernel compiler and assembler into tools/ (about 130 MB)")
+}
+
+/// A Python environment in `tools` with these packages.
+fn python_packages(name: &str, requirements: &str, what: &str) -> anyhow::Result<std::path::PathBuf> {
+    let requirements = root().join(requirements);
+    let folder = root().join("tools").join(name);
     let installed = folder.join("installed.txt");
     let wanted = std::fs::read(&requirements)?;
     if std::fs::read(&installed).is_ok_and(|had| had == wanted) {
-        return Ok(());
+        return Ok(folder);
     }
-    say("Installing vast.ai's command line client into tools/ (for the simulator's tests).");
+    say(&format!("Installing {what}."));
     done(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     let mut pip = Command::new(folder.join("bin/pip"));
     done(pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]).arg(&requirements))?;
     std::fs::write(installed, wanted)?;
-    Ok(())
+    Ok(folder)
 }
 
 fn has_venv() -> bool {

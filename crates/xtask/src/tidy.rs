@@ -9,11 +9,12 @@ use serde_json::Value;
 use crate::{cargo, root};
 
 /// For each member the members it may depend on (to build or to run, not for its tests).
-const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 12] = [
     ("dwell-fleet", &[]),
     ("dwell-diagnosis", &["dwell-fleet"]),
     ("dwell-wire", &["dwell-fleet"]),
     ("dwell-clients", &["dwell-fleet", "dwell-wire"]),
+    ("dwell-kernels", &[]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
     ("dwell-commands", &["dwell-clients", "dwell-diagnosis", "dwell-fleet", "dwell-history", "dwell-simulator", "dwell-wire"]),
