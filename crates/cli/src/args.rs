@@ -157,6 +157,32 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: VastCommand,
     },
+    /// Predict what a machine would prove per hour, before it is rented: by its card's model, its link, its host.
+    ///
+    /// The range is wide, and says what limits. Many hosts limit more than their cards: 128 GiB of memory give about 22 proofs an
+    /// hour with any card.
+    Predict {
+        /// Card model, e.g. "RTX 4090".
+        gpu: String,
+        /// Cards.
+        #[arg(long, default_value_t = 1)]
+        cards: u32,
+        /// Copies to a card from pinned memory, GB/s; vast.ai's pcie_bw.
+        #[arg(long, value_name = "GB/s")]
+        pcie: f64,
+        /// Host memory, GiB.
+        #[arg(long, value_name = "GiB")]
+        ram: Option<f64>,
+        /// Physical cores of the host.
+        #[arg(long)]
+        cores: Option<f64>,
+        /// Bandwidth of host memory, GB/s.
+        #[arg(long, value_name = "GB/s")]
+        ram_bandwidth: Option<f64>,
+        /// Price, dollars per hour.
+        #[arg(long, value_name = "DOLLARS")]
+        price: Option<f64>,
+    },
     /// Saved fleets.
     Fleets {
         #[command(subcommand)]
@@ -240,7 +266,7 @@ pub(crate) enum VastCommand {
         #[arg(long)]
         with_manager: bool,
     },
-    /// Offers that can be rented now, cheapest first.
+    /// Offers that can be rented now, with what each is predicted to prove; cheapest proofs first where that is known.
     Offers {
         /// Card model, e.g. "RTX 4090".
         #[arg(long)]

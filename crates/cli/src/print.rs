@@ -43,9 +43,10 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> anyhow::Result<()> 
 pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let api = error.downcast_ref::<ApiError>();
     let code = match api.map_or("failed", |api| api.code.as_str()) {
-        "key-refused" | "too-often" | "vast-failed" | "not-vast" | "unreachable" | "timed-out" | "cut-short" | "too-large"
-        | "not-a-manager" | "unauthorised" | "refused" | "manager-failed" | "bad-address" | "no-certificates" | "no-ssh"
-        | "ssh-key-refused" | "host-key-unknown" | "host-key-changed" | "port-in-use" | "name-unknown" | "ssh-failed" => 3,
+        "key-refused" | "too-often" | "vast-failed" | "vast-silent" | "not-vast" | "unreachable" | "timed-out" | "cut-short"
+        | "too-large" | "not-a-manager" | "unauthorised" | "refused" | "manager-failed" | "bad-address" | "no-certificates"
+        | "no-ssh" | "ssh-key-refused" | "host-key-unknown" | "host-key-changed" | "port-in-use" | "name-unknown"
+        | "ssh-failed" => 3,
         "unknown-id" | "ambiguous-id" | "no-such-instance" => 4,
         "no-fleet" | "unknown-fleet" | "bad-scenario" => 2,
         _ => 1,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dwell_commands::dto::*;
 use dwell_commands::words::duration;
-use dwell_commands::{ApiError, App, Change, Look, Pace, Scenario, VirtualFleet, World, serve};
+use dwell_commands::{ApiError, App, Change, Described, Look, Pace, Scenario, VirtualFleet, World, serve};
 use serde_json::json;
 
 use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
@@ -85,6 +85,17 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Watch { every, lasts, until_flagged } => watch(args, *every, *lasts, *until_flagged).await,
         Command::Keys { command } => vast::keys(args, command).await,
         Command::Vast { account, vast_url, command } => vast::vast(args, account.as_deref(), vast_url.as_ref(), command).await,
+        Command::Predict { gpu, cards, pcie, ram, cores, ram_bandwidth, price } => {
+            let machine = Described {
+                gpu: gpu.clone(),
+                cards: *cards,
+                pcie_gb_s: *pcie,
+                memory_gib: *ram,
+                cores: *cores,
+                memory_gb_s: *ram_bandwidth,
+            };
+            vast::tell_prediction(args, &machine, *price)
+        }
         Command::Fleets { command } => fleets(args, command.as_ref()).await,
         Command::Drill { command } => drill::run(args, command),
         Command::Sim { command } => simulate(args, command).await,

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use dwell_commands::dto::Rentals;
-use dwell_commands::{App, Look, OfferQuery, SecretString, VastClient, VastListed, VastOffer};
+use dwell_commands::{
+    App, Described, Look, OfferQuery, Prediction, SecretString, VastClient, VastListed, VastOffer, forecast, forecast_offer,
+};
 use serde_json::json;
 
 use crate::args::{Args, KeysCommand, VastCommand};
@@ -112,8 +114,18 @@ pub(crate) async fn vast(
                 limit: *limit,
             };
             let offers = client.offers(&query).await.map_err(dwell_commands::ApiError::from)?;
+            let mut offers: Vec<(VastOffer, Option<Prediction>)> =
+                offers.into_iter().map(|offer| (offer.clone(), forecast_offer(&offer))).collect();
+            offers.sort_by(|(one, its), (other, others)| {
+                let dear =
+                    |offer, prediction: &Option<Prediction>| dollars_a_proof(offer, prediction.as_ref()).unwrap_or(f64::MAX);
+                dear(one, its).total_cmp(&dear(other, others))
+            });
             if args.json {
-                print::json(&offers.iter().map(told_offer).collect::<Vec<_>>(), true)?;
+                print::json(
+                    &offers.iter().map(|(offer, prediction)| told_offer(offer, prediction.as_ref())).collect::<Vec<_>>(),
+                    true,
+                )?;
             } else {
                 tell_offers(&offers);
             }
@@ -216,8 +228,13 @@ fn tell_joined(rentals: &Rentals) {
     }
 }
 
-fn told_offer(it: &VastOffer) -> serde_json::Value {
+fn told_offer(it: &VastOffer, prediction: Option<&Prediction>) -> serde_json::Value {
     json!({
+        "prediction": prediction,
+        "dollars_per_proof": dollars_a_proof(it, prediction),
+        "pcie_gb_s": it.pcie_gb_s,
+        "cpu_threads": it.cpu_threads,
+        "share": it.share,
         "id": it.id,
         "machine_id": it.machine_id,
         "host_id": it.host_id,
@@ -235,27 +252,77 @@ fn told_offer(it: &VastOffer) -> serde_json::Value {
     })
 }
 
-fn tell_offers(offers: &[VastOffer]) {
+fn dollars_a_proof(offer: &VastOffer, prediction: Option<&Prediction>) -> Option<f64> {
+    Some(offer.dollars_per_h? / prediction?.proofs_per_h)
+}
+
+fn tell_offers(offers: &[(VastOffer, Option<Prediction>)]) {
     if offers.is_empty() {
         remark("no offer fits: that is usual for a narrow search");
         return;
     }
     let dash = || "\u{2013}".to_owned();
     let number = |value: Option<f64>, decimals: usize| value.map_or_else(dash, |value| format!("{value:.decimals$}"));
-    let mut table = print::table(&["Offer", "GPU", "Cards", "GB each", "$/h", "Up %", "Down Mbit/s", "CUDA", "Machine", "Place"]);
-    for it in offers {
+    let mut table = print::table(&[
+        "Offer",
+        "GPU",
+        "Cards",
+        "$/h",
+        "Proofs/h",
+        "$/proof",
+        "Limited by",
+        "PCIe GB/s",
+        "RAM GB",
+        "Up %",
+        "Machine",
+        "Place",
+    ]);
+    for (it, prediction) in offers {
+        let range = prediction.as_ref().map(|told| format!("{:.0} to {:.0}", told.least, told.most));
         table.add_row([
             it.id.to_string(),
             it.gpu_name.as_deref().map_or_else(dash, clean),
             it.num_gpus.map_or_else(dash, |count| count.to_string()),
-            number(it.gpu_ram_mb.map(|mb| mb / 1000.0), 0),
             number(it.dollars_per_h, 3),
+            range.unwrap_or_else(|| "not predicted".to_owned()),
+            number(dollars_a_proof(it, prediction.as_ref()), 4),
+            prediction.as_ref().map_or_else(dash, |told| told.limit.as_str().to_owned()),
+            number(it.pcie_gb_s, 1),
+            number(it.cpu_ram_mb.map(|mb| mb * it.share.unwrap_or(1.0) / 1000.0), 0),
             number(it.reliability.map(|share| share * 100.0), 1),
-            number(it.inet_down_mbps, 0),
-            number(it.cuda_max, 1),
             it.machine_id.map_or_else(dash, |id| id.to_string()),
             it.geolocation.as_deref().map_or_else(dash, clean),
         ]);
     }
     out(&table.to_string());
+    remark("predicted by card model, link and host, and not calibrated: compare offers by it, do not count on it");
+}
+
+/// `dwellctl predict`.
+pub(crate) fn tell_prediction(args: &Args, machine: &Described, price: Option<f64>) -> anyhow::Result<ExitCode> {
+    let told = forecast(machine)?;
+    let dollars = price.map(|price| price / told.proofs_per_h);
+    if args.json {
+        print::json(&json!({ "prediction": told, "dollars_per_proof": dollars }), true)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out(&format!(
+        "{:.0} proofs/h, from {:.0} to {:.0}; limited by {}",
+        told.proofs_per_h,
+        told.least,
+        told.most,
+        told.limit.as_str()
+    ));
+    if let (Some(dollars), Some(price)) = (dollars, price) {
+        out(&format!("${dollars:.4} a proof, from ${:.4} to ${:.4}", price / told.most, price / told.least));
+    }
+    out("\nSeconds a proof, if it were alone in the way");
+    for (limit, seconds) in &told.parts {
+        out(&format!("  {:>6.0} s  {}", seconds, limit.as_str()));
+    }
+    if !told.left_out.is_empty() {
+        out(&format!("\nNot told, and so not in it: {}.", told.left_out.join(", ")));
+    }
+    remark("by the card's model and not calibrated; a proof of 32 GiB moves about 600 GB to the card, whatever the card");
+    Ok(ExitCode::SUCCESS)
 }

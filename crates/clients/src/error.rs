@@ -31,6 +31,8 @@ pub enum Code {
     NoSuchInstance,
     /// vast.ai failed (5xx).
     VastFailed,
+    /// vast.ai gave no complete answer: no connection, none in time, or one that ended in the middle.
+    VastSilent,
     /// The answer is not what vast.ai says.
     NotVast,
     /// This machine cannot make HTTPS clients: no CA certificates.
@@ -68,6 +70,7 @@ impl Code {
             Self::TooOften => "too-often",
             Self::NoSuchInstance => "no-such-instance",
             Self::VastFailed => "vast-failed",
+            Self::VastSilent => "vast-silent",
             Self::NotVast => "not-vast",
             Self::NoCertificates => "no-certificates",
             Self::NoSsh => "no-ssh",

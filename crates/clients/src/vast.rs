@@ -85,8 +85,14 @@ pub struct VastOffer {
     pub inet_down_mbps: Option<f64>,
     /// Newest CUDA that its driver supports.
     pub cuda_max: Option<f64>,
-    /// Host memory, MB.
+    /// Memory of the whole host, MB.
     pub cpu_ram_mb: Option<f64>,
+    /// Share of the host that is offered, 0 to 1.
+    pub share: Option<f64>,
+    /// Hardware threads of the host that are offered.
+    pub cpu_threads: Option<f64>,
+    /// Copies to the card, GB/s, as vast.ai measured them.
+    pub pcie_gb_s: Option<f64>,
     /// Time left for which it is offered, seconds.
     pub lasts_s: Option<f64>,
     /// vast.ai has verified the machine.
@@ -231,23 +237,16 @@ impl VastClient {
     }
 
     async fn exchange(&self, request: reqwest::RequestBuilder) -> Result<(u16, Vec<u8>), FetchError> {
+        // Without the address: a signed one is a secret of its own.
         let failed = |error: &reqwest::Error| {
-            // Without the address: a signed one is a secret of its own.
-            let code = if error.is_timeout() {
-                return FetchError::timed_out(self.within);
+            let words = if error.is_timeout() {
+                format!("vast.ai gave no complete answer within {} s", self.within.as_secs())
             } else if error.is_connect() {
-                Code::Unreachable
+                "vast.ai cannot be reached".to_owned()
             } else {
-                Code::CutShort
+                "the connection to vast.ai ended in the middle".to_owned()
             };
-            FetchError::new(
-                code,
-                if code == Code::Unreachable {
-                    "vast.ai cannot be reached"
-                } else {
-                    "the connection to vast.ai ended in the middle"
-                },
-            )
+            FetchError::new(Code::VastSilent, words)
         };
         let mut response = request.timeout(self.within).send().await.map_err(|error| failed(&error))?;
         let status = response.status().as_u16();
@@ -328,7 +327,10 @@ impl VastClient {
             if passed + LOG_EVERY > self.log_within {
                 return match status {
                     200 => Ok((String::new(), passed.as_secs_f64())),
-                    _ => Err(FetchError::timed_out(self.log_within)),
+                    _ => {
+                        let words = format!("the log was not uploaded to vast.ai within {} s", self.log_within.as_secs());
+                        Err(FetchError::new(Code::VastSilent, words))
+                    }
                 };
             }
             tokio::time::sleep(LOG_EVERY).await;
@@ -463,6 +465,9 @@ fn offer(offer: &Value) -> Option<VastOffer> {
         inet_down_mbps: number("inet_down"),
         cuda_max: number("cuda_max_good"),
         cpu_ram_mb: number("cpu_ram"),
+        share: number("gpu_frac").filter(|share| *share > 0.0 && *share <= 1.0),
+        cpu_threads: number("cpu_cores_effective").or_else(|| number("cpu_cores")),
+        pcie_gb_s: number("pcie_bw").filter(|rate| *rate > 0.0),
         lasts_s: number("duration"),
         verified: offer["verification"].as_str().map(|word| word == "verified"),
     })

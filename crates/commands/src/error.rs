@@ -43,6 +43,9 @@ impl From<FetchError> for ApiError {
             Code::NotAManager => Some("the address answers, but not as a manager: check host, port and path"),
             Code::Unauthorised => Some("something in front of the manager wants a login; reach it through an SSH tunnel instead"),
             Code::TimedOut => Some("the manager is slow or hangs; `dwellctl manager-logs` may show why once it answers"),
+            Code::VastSilent => {
+                Some("is this machine online, and is vast.ai (status.vast.ai)? What the manager tells does not depend on it")
+            }
             Code::NoSsh => Some("install OpenSSH's client: the package is openssh-client or openssh"),
             Code::SshKeyRefused => {
                 Some("does `ssh HOST` work in a terminal, without a question? Unlock the key, or add it to the agent: ssh-add")

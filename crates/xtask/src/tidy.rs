@@ -9,15 +9,19 @@ use serde_json::Value;
 use crate::{cargo, root};
 
 /// For each member the members it may depend on (to build or to run, not for its tests).
-const MAY_DEPEND_ON: [(&str, &[&str]); 12] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 13] = [
     ("dwell-fleet", &[]),
     ("dwell-diagnosis", &["dwell-fleet"]),
     ("dwell-wire", &["dwell-fleet"]),
     ("dwell-clients", &["dwell-fleet", "dwell-wire"]),
     ("dwell-kernels", &[]),
+    ("dwell-bench", &[]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
-    ("dwell-commands", &["dwell-clients", "dwell-diagnosis", "dwell-fleet", "dwell-history", "dwell-simulator", "dwell-wire"]),
+    (
+        "dwell-commands",
+        &["dwell-bench", "dwell-clients", "dwell-diagnosis", "dwell-fleet", "dwell-history", "dwell-simulator", "dwell-wire"],
+    ),
     ("dwell-cli", &["dwell-commands"]),
     ("dwell-web", &["dwell-commands"]),
     ("dwell-desktop", &["dwell-commands"]),
@@ -34,7 +38,19 @@ const ONLY_IN: [(&str, &[&str]); 9] = [
     ("clap", &["dwell-cli", "dwell-web", "dwell-desktop", "xtask"]),
     ("anyhow", &["dwell-cli", "dwell-web", "dwell-desktop", "xtask"]),
     ("axum", &["dwell-simulator", "dwell-web"]),
-    ("serde", &["dwell-wire", "dwell-clients", "dwell-simulator", "dwell-commands", "dwell-cli", "dwell-web", "dwell-desktop"]),
+    (
+        "serde",
+        &[
+            "dwell-wire",
+            "dwell-clients",
+            "dwell-bench",
+            "dwell-simulator",
+            "dwell-commands",
+            "dwell-cli",
+            "dwell-web",
+            "dwell-desktop",
+        ],
+    ),
 ];
 
 /// Runs every check.

@@ -188,3 +188,24 @@ async fn rentals_are_joined_with_rows_and_stand_alone_without() {
     let both = app.rentals(Nothing {}).await.unwrap();
     assert_eq!(both.accounts.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["one", "two"]);
 }
+
+/// What is predicted of an offer follows from its card, its link and its host, and says what limits.
+#[tokio::test]
+async fn offers_are_predicted_where_they_tell_enough() {
+    use dwell_commands::{Limit, forecast_offer};
+
+    let served = served("").await;
+    let offers = client(&served).offers(&OfferQuery { disk_gb: 200.0, limit: 40, ..OfferQuery::default() }).await.unwrap();
+    let predicted: Vec<_> = offers.iter().filter_map(|offer| Some((offer, forecast_offer(offer)?))).collect();
+    assert!(predicted.len() * 2 > offers.len(), "{} of {}", predicted.len(), offers.len());
+    for (offer, told) in &predicted {
+        assert!(told.least < told.proofs_per_h && told.proofs_per_h < told.most && told.least > 0.0, "{told:?}");
+        // A narrower link never proves more, and at 3 GB/s it is what limits a single card in a large host.
+        let narrow =
+            dwell_commands::VastOffer { pcie_gb_s: Some(3.0), cpu_ram_mb: Some(1e6), share: Some(1.0), ..(*offer).clone() };
+        let narrow = forecast_offer(&narrow).unwrap();
+        assert!(offer.num_gpus != Some(1) || narrow.limit == Limit::Copies, "{narrow:?}");
+    }
+    let silent = dwell_commands::VastOffer { pcie_gb_s: None, ..offers[0].clone() };
+    assert_eq!(forecast_offer(&silent), None, "an offer that does not tell its link is not predicted");
+}

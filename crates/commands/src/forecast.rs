@@ -1,0 +1,56 @@
+//! What an offer, or a machine that is described, would prove per hour: before it is rented.
+
+use dwell_bench::cards::model_of;
+use dwell_bench::predict::{HostFigures, Prediction, predict};
+use dwell_clients::VastOffer;
+
+use crate::ApiError;
+
+/// vast.ai counts hardware threads; the model counts cores.
+const THREADS_A_CORE: f64 = 2.0;
+/// The operator's MB are thousands; the model's GiB are not.
+const MB_IN_GIB: f64 = 1_073.741_824;
+
+/// A machine, as a person describes it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Described {
+    /// Card model.
+    pub gpu: String,
+    /// Cards.
+    pub cards: u32,
+    /// Pinned copies to a card, GB/s.
+    pub pcie_gb_s: f64,
+    /// Host memory, GiB.
+    pub memory_gib: Option<f64>,
+    /// Physical cores.
+    pub cores: Option<f64>,
+    /// Host memory bandwidth, GB/s.
+    pub memory_gb_s: Option<f64>,
+}
+
+/// What a machine would prove per hour.
+pub fn forecast(machine: &Described) -> Result<Prediction, ApiError> {
+    let model = model_of(&machine.gpu).ok_or_else(|| {
+        let known: Vec<&str> = dwell_bench::cards::MODELS.iter().map(|model| model.name).collect();
+        ApiError::new("unknown-card", format!("no model of card is called {:?}", machine.gpu))
+            .hint(format!("known: {}", known.join(", ")))
+    })?;
+    let host =
+        HostFigures { memory_gib: machine.memory_gib, cores: machine.cores, memory_gb_s: machine.memory_gb_s, core_speed: None };
+    predict(&model.expected(machine.pcie_gb_s), machine.cards, &host)
+        .ok_or_else(|| ApiError::new("bad-request", "these figures make no sense: each must be above 0"))
+}
+
+/// What an offer would prove per hour; `None` where it does not tell enough: the card, or how fast it is fed.
+pub fn forecast_offer(offer: &VastOffer) -> Option<Prediction> {
+    let share = offer.share.unwrap_or(1.0);
+    let machine = Described {
+        gpu: offer.gpu_name.clone()?,
+        cards: u32::try_from(offer.num_gpus?).ok()?,
+        pcie_gb_s: offer.pcie_gb_s?,
+        memory_gib: offer.cpu_ram_mb.map(|mb| mb * share / MB_IN_GIB),
+        cores: offer.cpu_threads.map(|threads| threads / THREADS_A_CORE),
+        memory_gb_s: None,
+    };
+    forecast(&machine).ok()
+}
