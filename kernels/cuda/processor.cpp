@@ -83,6 +83,14 @@ void dw_processor_fr(u32 what, const Fr *a, const Fr *b, Fr *out) {
     }
 }
 
+// A root of unity of order 2^log.
+void dw_processor_root(u32 log, Fr *out) { *out = root_of_unity(log); }
+
+// 2^512 modulo r.
+void dw_processor_r2(Fr *out) {
+    for (int i = 0; i < 8; i++) out->v[i] = DW_FR_R2[i];
+}
+
 // one + other, or one - other, by the mixed and by the general formula; they must agree.
 int dw_processor_points(const Affine *one, const Affine *other, int minus, Affine *out) {
     Sum mixed = sum_of(*one);

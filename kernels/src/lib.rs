@@ -13,7 +13,7 @@ pub mod transform;
 mod types;
 
 pub use kernel::{Kernel, arguments};
-pub use machine::{Machine, MachineError, Memory};
+pub use machine::{Keep, Machine, MachineError, Memory, blocks_for, blocks_striding};
 pub use processor::{FieldOperation, Processor};
 pub use types::{Affine, Fp, Fr, Sum};
 

@@ -35,10 +35,11 @@ pub struct Memory {
 }
 
 /// What keeps memory until it is dropped.
-pub(crate) trait Keep: std::fmt::Debug + Send + Sync {}
+pub trait Keep: std::fmt::Debug + Send + Sync {}
 
 impl Memory {
-    pub(crate) fn new(address: u64, bytes: usize, keeper: Arc<dyn Keep>) -> Self {
+    /// Memory at an address, which ends with its keeper.
+    pub fn new(address: u64, bytes: usize, keeper: Arc<dyn Keep>) -> Self {
         Self { address, bytes, _keeper: keeper }
     }
 
@@ -101,12 +102,12 @@ pub trait Machine {
 }
 
 /// Blocks for so many things, a thread each; never none.
-pub(crate) fn blocks_for(kernel: Kernel, things: u64) -> u32 {
+pub fn blocks_for(kernel: Kernel, things: u64) -> u32 {
     u32::try_from(things.div_ceil(u64::from(kernel.threads())).max(1)).unwrap_or(u32::MAX)
 }
 
 /// Blocks for a kernel whose threads go on with the next thing: enough for any card, and not more than there is work.
-pub(crate) fn blocks_striding(kernel: Kernel, things: u64) -> u32 {
+pub fn blocks_striding(kernel: Kernel, things: u64) -> u32 {
     const MANY: u32 = 4_096;
     blocks_for(kernel, things).min(MANY)
 }

@@ -14,6 +14,8 @@ unsafe extern "C" {
     fn dw_processor_windows(windows: *const Sum, count: u64, out: *mut Affine);
     fn dw_processor_fp(what: u32, a: *const Fp, b: *const Fp, out: *mut Fp);
     fn dw_processor_fr(what: u32, a: *const Fr, b: *const Fr, out: *mut Fr);
+    fn dw_processor_root(log: u32, out: *mut Fr);
+    fn dw_processor_r2(out: *mut Fr);
     fn dw_processor_points(one: *const Affine, other: *const Affine, minus: c_int, out: *mut Affine) -> c_int;
 }
 
@@ -132,6 +134,20 @@ impl Processor {
         let mut out = Fr::default();
         // SAFETY: three elements.
         unsafe { dw_processor_fr(what as u32, a, b, &mut out) };
+        out
+    }
+
+    pub(crate) fn root(&self, log: u32) -> Fr {
+        let mut out = Fr::default();
+        // SAFETY: one element.
+        unsafe { dw_processor_root(log, &mut out) };
+        out
+    }
+
+    pub(crate) fn montgomery_factor(&self) -> Fr {
+        let mut out = Fr::default();
+        // SAFETY: one element.
+        unsafe { dw_processor_r2(&mut out) };
         out
     }
 

@@ -1,7 +1,7 @@
 //! Number-theoretic transforms over the scalar field, put together from passes of at most nine levels.
 
 use crate::machine::blocks_striding;
-use crate::{Fr, Kernel, Machine, MachineError, Memory, arguments};
+use crate::{Fr, Kernel, Machine, MachineError, Memory, Processor, arguments};
 
 /// Smallest and largest transform, as logarithms. A block works on 2^10 elements; the field has roots of order 2^32.
 pub const LOG_LEAST: u32 = 10;
@@ -89,6 +89,16 @@ impl Tables {
         }
         Ok(())
     }
+}
+
+/// A root of unity of order 2^log, in Montgomery form, by the processor: 7^((r-1)/2^log). One for 0.
+pub fn root(log: u32) -> Fr {
+    Processor.root(log)
+}
+
+/// 2^512 modulo r: a product with it takes a plain number into Montgomery form.
+pub fn montgomery_factor() -> Fr {
+    Processor.montgomery_factor()
 }
 
 /// The passes of a forward transform: lowest level, levels.

@@ -157,6 +157,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: VastCommand,
     },
+    /// Measure a card of this machine with the arithmetic of proving, check that it computes rightly, and predict proofs per hour.
+    ///
+    /// Needs NVIDIA's driver (525 or newer) and nothing else. Without a card: --simulate NAME.
+    Bench {
+        #[command(flatten)]
+        run: BenchRun,
+        #[command(subcommand)]
+        command: Option<BenchCommand>,
+    },
     /// Predict what a machine would prove per hour, before it is rented: by its card's model, its link, its host.
     ///
     /// The range is wide, and says what limits. Many hosts limit more than their cards: 128 GiB of memory give about 22 proofs an
@@ -200,6 +209,40 @@ pub(crate) enum Command {
     },
     /// Check what Dwell needs of this machine.
     Doctor,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchRun {
+    /// Which card, by its number in the driver's order.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub(crate) device: u32,
+    /// Under five minutes instead of under one.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// The full run, and then the mix of proving for so long: does it stay as fast?
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub(crate) soak: Option<Duration>,
+    /// A simulated card instead; `dwellctl bench cards` lists them.
+    #[arg(long, value_name = "NAME", global = true)]
+    pub(crate) simulate: Option<String>,
+    /// Keep the record in this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Only check that every kernel computes rightly on the card.
+    Check,
+    /// List the simulated cards, and how many real ones there are.
+    Cards,
+    /// Put two records side by side.
+    Compare {
+        /// A record, as --out writes it.
+        one: PathBuf,
+        /// Another.
+        other: PathBuf,
+    },
 }
 
 /// Form of a report.

@@ -1,6 +1,7 @@
 //! `dwellctl`: the commands in a terminal. Parses, calls, prints; decides nothing.
 
 mod args;
+mod bench;
 mod diagnose;
 mod drill;
 mod machine;

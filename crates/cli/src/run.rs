@@ -11,6 +11,7 @@ use dwell_commands::{ApiError, App, Change, Described, Look, Pace, Scenario, Vir
 use serde_json::json;
 
 use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
+use crate::bench;
 use crate::diagnose::{self, Wanted};
 use crate::drill;
 use crate::machine;
@@ -85,6 +86,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Watch { every, lasts, until_flagged } => watch(args, *every, *lasts, *until_flagged).await,
         Command::Keys { command } => vast::keys(args, command).await,
         Command::Vast { account, vast_url, command } => vast::vast(args, account.as_deref(), vast_url.as_ref(), command).await,
+        Command::Bench { run, command } => bench::run(args, run, command.as_ref()),
         Command::Predict { gpu, cards, pcie, ram, cores, ram_bandwidth, price } => {
             let machine = Described {
                 gpu: gpu.clone(),

@@ -408,3 +408,33 @@ fn run_alone(folder: &std::path::Path, arguments: &[&str]) -> Output {
     let arguments: Vec<&str> = ["--within", "2s"].iter().chain(arguments).copied().collect();
     dwellctl(folder, &arguments)
 }
+
+#[test]
+fn a_simulated_card_is_benchmarked_compared_and_called_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| dwellctl(folder.path(), arguments);
+    let (one, other) = (folder.path().join("one.json"), folder.path().join("other.json"));
+    let told = run(&["bench", "--simulate", "rtx-4090", "--out", one.to_str().unwrap()]);
+    assert!(told.status.success() && text(&told.stdout).starts_with("SIMULATED"), "{}", text(&told.stderr));
+    let record = json(&run(&["bench", "--simulate", "rtx-3090", "--full", "--out", other.to_str().unwrap(), "--json"]));
+    assert_eq!(record["card"]["simulated"], true);
+    assert!(record["prediction"]["proofs_per_h"].as_f64().unwrap() > 30.0, "{record}");
+    let rows = json(&run(&["bench", "compare", one.to_str().unwrap(), other.to_str().unwrap(), "--json"]));
+    let wide = rows.as_array().unwrap().iter().find(|row| row["test"] == "Multiply-add, wide").unwrap();
+    assert!(wide["ratio"].as_f64().unwrap() < 0.6, "{wide}");
+
+    // Figures of other kernels are not set beside these.
+    let changed = std::fs::read_to_string(&one).unwrap().replacen("\"kernels\": \"", "\"kernels\": \"0", 1);
+    std::fs::write(&one, changed).unwrap();
+    let refused = run(&["bench", "compare", one.to_str().unwrap(), other.to_str().unwrap()]);
+    assert!(!refused.status.success() && text(&refused.stderr).contains("not comparable"), "{}", text(&refused.stderr));
+
+    let wrong = run(&["bench", "--simulate", "wrong"]);
+    assert_eq!(wrong.status.code(), Some(1), "a card that computes wrongly is no success");
+    assert!(text(&wrong.stdout).contains("computes wrongly"));
+    assert_eq!(run(&["bench", "check", "--simulate", "wrong"]).status.code(), Some(1));
+    let unknown = run(&["bench", "--simulate", "gtx-1"]);
+    assert!(text(&unknown.stderr).contains("rtx-3090"), "{}", text(&unknown.stderr));
+    let predicted = json(&run(&["predict", "RTX 4090", "--pcie", "6", "--ram", "128", "--json"]));
+    assert_eq!(predicted["prediction"]["limit"], "host-memory", "{predicted}");
+}

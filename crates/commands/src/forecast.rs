@@ -28,6 +28,20 @@ pub struct Described {
     pub memory_gb_s: Option<f64>,
 }
 
+/// This machine, as far as it tells: its memory and its cores.
+pub fn this_host() -> HostFigures {
+    let system = sysinfo::System::new_with_specifics(
+        sysinfo::RefreshKind::nothing().with_memory(sysinfo::MemoryRefreshKind::nothing().with_ram()),
+    );
+    let gib = system.total_memory() as f64 / 1_073_741_824.0;
+    HostFigures {
+        memory_gib: (gib > 0.0).then_some(gib),
+        cores: sysinfo::System::physical_core_count().map(|cores| cores as f64),
+        memory_gb_s: None,
+        core_speed: None,
+    }
+}
+
 /// What a machine would prove per hour.
 pub fn forecast(machine: &Described) -> Result<Prediction, ApiError> {
     let model = model_of(&machine.gpu).ok_or_else(|| {

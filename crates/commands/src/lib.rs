@@ -31,12 +31,13 @@ mod watch;
 
 pub use app::{App, COMMANDS, CommandInfo, Start};
 pub use bindings::typescript;
+pub use dwell_bench as benchmark;
 pub use dwell_bench::predict::{Limit, Prediction};
 pub use dwell_clients::{Limits, OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};
 pub use dwell_fleet::words;
 pub use dwell_simulator::{FaultKind, Parameter, Scenario, Served, Value, World, fault_kinds, scenario_schema, serve, shipped};
 pub use error::ApiError;
-pub use forecast::{Described, forecast, forecast_offer};
+pub use forecast::{Described, forecast, forecast_offer, this_host};
 pub use hub::Hub;
 pub use incident::{catalogue, explain};
 pub use look::Look;

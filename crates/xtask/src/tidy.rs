@@ -15,7 +15,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 13] = [
     ("dwell-wire", &["dwell-fleet"]),
     ("dwell-clients", &["dwell-fleet", "dwell-wire"]),
     ("dwell-kernels", &[]),
-    ("dwell-bench", &[]),
+    ("dwell-bench", &["dwell-kernels"]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
     (
@@ -29,7 +29,9 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 13] = [
 ];
 
 /// Crates that only the named members may use: what opens sockets, knows SQL or a window.
-const ONLY_IN: [(&str, &[&str]); 9] = [
+const ONLY_IN: [(&str, &[&str]); 11] = [
+    ("cudarc", &["dwell-bench"]),
+    ("nvml-wrapper", &["dwell-bench"]),
     ("reqwest", &["dwell-clients"]),
     ("rusqlite", &["dwell-history"]),
     ("tauri", &["dwell-desktop"]),
