@@ -22,6 +22,7 @@ use crate::live::{self, Live, Means};
 use crate::play::{self, Flags, Play};
 use crate::rentals;
 use crate::settings::{Folder, Settings};
+use crate::workbench::{self, Workbench};
 
 /// Questions that may wait for the watcher.
 const ASKS_WAITING_MAX: usize = 64;
@@ -44,6 +45,7 @@ pub struct App {
     session_keys: SessionKeys,
     vast_address: OnceLock<String>,
     ssh_config: OnceLock<PathBuf>,
+    workbench: Workbench,
 }
 
 #[derive(Debug, Default)]
@@ -166,6 +168,7 @@ impl App {
             session_keys: SessionKeys::default(),
             vast_address: OnceLock::new(),
             ssh_config: OnceLock::new(),
+            workbench: Workbench::default(),
         })
     }
 
@@ -634,6 +637,29 @@ impl App {
         let client = ManagerClient::new(&served.url(), Limits::default())?;
         let driver = Driver::new(name.to_owned(), client, History::in_memory()?, Clock::Simulated(Arc::clone(&served)))?;
         Ok((served, driver))
+    }
+
+    /// Cards that can be measured.
+    pub async fn bench_cards(&self, _: Nothing) -> Result<BenchCards, ApiError> {
+        // Looking for a driver can take a moment.
+        tokio::task::spawn_blocking(workbench::cards).await.map_err(|error| ApiError::new("bug", error.to_string()))
+    }
+
+    /// The benchmark that is running, and the latest record.
+    pub async fn bench(&self, _: Nothing) -> Result<BenchView, ApiError> {
+        Ok(self.workbench.view(&self.folder))
+    }
+
+    /// Begins a benchmark.
+    pub async fn start_bench(&self, request: StartBench) -> Result<BenchView, ApiError> {
+        self.workbench.start(&self.folder, request)?;
+        Ok(self.workbench.view(&self.folder))
+    }
+
+    /// Ends the benchmark at its next step.
+    pub async fn stop_bench(&self, _: Nothing) -> Result<BenchView, ApiError> {
+        self.workbench.stop();
+        Ok(self.workbench.view(&self.folder))
     }
 
     /// The drills, and those that were played.

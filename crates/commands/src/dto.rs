@@ -1436,6 +1436,174 @@ dto! {
         vast_id: Option<u64>,
     }
 
+    /// Cards that can be measured.
+    BenchCards {
+        /// Cards of this machine.
+        real: u32,
+        /// Why there are none, where there are none.
+        problem: Option<String>,
+        /// Simulated ones.
+        simulated: Vec<SimulatedCard>,
+    }
+
+    /// A simulated card.
+    SimulatedCard {
+        /// Its name.
+        name: String,
+        /// What it is.
+        title: String,
+    }
+
+    /// Begins a benchmark.
+    StartBench {
+        /// A card of this machine, by its number.
+        device: Option<u32>,
+        /// A simulated card, by its name.
+        simulate: Option<String>,
+        /// `quick`, `full` or `soak`.
+        depth: String,
+        /// How long it soaks, seconds.
+        soak_s: Option<f64>,
+    }
+
+    /// The benchmark that is running, and the latest record.
+    BenchView {
+        /// What is being done.
+        running: Option<BenchProgress>,
+        /// The latest record of this session.
+        record: Option<BenchRecord>,
+        /// Why the latest one could not begin.
+        problem: Option<ApiError>,
+        /// Earlier records of cards of this machine, newest first; empty while one is being made.
+        past: Vec<PastBench>,
+    }
+
+    /// How far a benchmark is.
+    BenchProgress {
+        /// What is being done.
+        what: String,
+        /// Steps done.
+        done: usize,
+        /// Steps in all.
+        of: usize,
+    }
+
+    /// An earlier record.
+    PastBench {
+        /// When, on the operator's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// The card.
+        card: String,
+        /// Proofs per hour that were predicted.
+        proofs_per_h: Option<f64>,
+        /// Gravest verdict, where there was one.
+        verdict: Option<String>,
+    }
+
+    /// A benchmark.
+    BenchRecord {
+        /// When it ended, on the operator's clock.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// The card.
+        card: String,
+        /// It is simulated.
+        simulated: bool,
+        /// Version of the driver.
+        driver: Option<String>,
+        /// It was broken off.
+        cancelled: bool,
+        /// Sum over the kernels: other kernels, other figures.
+        kernels: String,
+        /// Proofs per hour.
+        prediction: Option<PredictionView>,
+        /// What is thought of the card, gravest first.
+        verdicts: Vec<VerdictView>,
+        /// Figures.
+        measured: Vec<MeasuredView>,
+        /// What the driver said meanwhile.
+        readings: Vec<BenchReading>,
+        /// The soak.
+        soak: Vec<SoakPoint>,
+        /// All of it as JSON, to keep or to compare.
+        json: String,
+    }
+
+    /// Proofs per hour, with the basis.
+    PredictionView {
+        /// Best estimate.
+        proofs_per_h: f64,
+        /// From.
+        least: f64,
+        /// To.
+        most: f64,
+        /// What limits.
+        limit: String,
+        /// Seconds a proof for each part, slowest first.
+        parts: Vec<PredictionPart>,
+        /// What was not told, and is not in it.
+        left_out: Vec<String>,
+    }
+
+    /// A part of a proof.
+    PredictionPart {
+        /// What.
+        what: String,
+        /// Seconds a proof, were it alone in the way.
+        seconds: f64,
+    }
+
+    /// A verdict.
+    VerdictView {
+        /// A stable word.
+        code: String,
+        /// `note`, `warning` or `bad`.
+        gravity: String,
+        /// In a sentence.
+        text: String,
+    }
+
+    /// A figure.
+    MeasuredView {
+        /// The test.
+        title: String,
+        /// Unit of the rates.
+        unit: String,
+        /// Median rate.
+        median: f64,
+        /// Rate that a tenth of the runs was below.
+        p10: f64,
+        /// And above.
+        p90: f64,
+        /// Runs.
+        runs: usize,
+        /// Standard deviation of a run, percent.
+        spread_percent: f64,
+        /// Share of what such a card could do at most at its clock.
+        of_most: Option<f64>,
+    }
+
+    /// What the driver said at a time.
+    BenchReading {
+        /// Seconds since the run began.
+        at_s: f64,
+        /// MHz.
+        clock_mhz: Option<f64>,
+        /// Degrees Celsius.
+        temperature_c: Option<f64>,
+        /// W.
+        power_w: Option<f64>,
+    }
+
+    /// A window of the soak.
+    SoakPoint {
+        /// Seconds since it began.
+        at_s: f64,
+        /// Rate against the first window.
+        rate: f64,
+    }
+
     /// Takes over the key of vast.ai's own client, from `VAST_API_KEY` or its file.
     ImportKey {
         /// A name for the account.

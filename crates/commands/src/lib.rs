@@ -28,6 +28,7 @@ mod settings;
 mod view;
 mod virtual_time;
 mod watch;
+mod workbench;
 
 pub use app::{App, COMMANDS, CommandInfo, Start};
 pub use bindings::typescript;

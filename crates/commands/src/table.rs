@@ -35,6 +35,10 @@ macro_rules! for_each_command {
             forget(FleetName) -> Fleets, view, "Forget a saved fleet", "";
             scenarios(Nothing) -> Scenarios, read, "List scenarios", "";
             simulate(SimulateRequest) -> Fleets, view, "Try it with a simulated fleet", "g s";
+            bench_cards(Nothing) -> BenchCards, read, "List cards that can be measured", "";
+            bench(Nothing) -> BenchView, read, "Measure a card", "g b";
+            start_bench(StartBench) -> BenchView, view, "Begin a benchmark", "";
+            stop_bench(Nothing) -> BenchView, view, "End the benchmark", "";
             drills(Nothing) -> Drills, read, "Practise: play a drill", "g r";
             start_drill(StartDrill) -> Fleets, view, "Begin a drill", "";
             drill(Nothing) -> DrillView, read, "Show the drill", "";

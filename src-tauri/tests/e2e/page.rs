@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dwell_commands::dto::{ConnectRequest, LookRequest, SimulateRequest};
+use dwell_commands::dto::{ConnectRequest, LookRequest, SimulateRequest, StartBench};
 use dwell_commands::{App, Scenario, Served, World, serve};
 use fantoccini::key::Key;
 use serde_json::{Value, json};
@@ -297,6 +297,8 @@ async fn every_view_is_accessible_in_both_themes() {
     for check in ["ask-vast", "ssh-probe"] {
         page.app.make_look(LookRequest { id: id.into(), check: check.into() }).await.unwrap();
     }
+    let simulated = StartBench { device: None, simulate: Some("throttling".into()), depth: "soak".into(), soak_s: Some(90.0) };
+    page.app.start_bench(simulated).await.unwrap();
     let mut faults = Vec::new();
     for theme in ["light", "dark"] {
         browser.run(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
@@ -307,6 +309,7 @@ async fn every_view_is_accessible_in_both_themes() {
             ("#/manager-log".to_owned(), "[role=log]"),
             ("#/rentals".to_owned(), "[data-testid=rentals] tbody tr"),
             ("#/fleets".to_owned(), "[data-scenario]"),
+            ("#/bench".to_owned(), "[data-testid=bench-record]"),
             ("#/drills".to_owned(), "[data-drill]"),
             ("#/doctor".to_owned(), "tbody tr"),
         ] {

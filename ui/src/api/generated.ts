@@ -2054,6 +2054,247 @@ state: string,
  * vast.ai's number, by the manager.
  */
 vast_id: number | null, };
+export type BenchCards = { 
+/**
+ * Cards of this machine.
+ */
+real: number, 
+/**
+ * Why there are none, where there are none.
+ */
+problem: string | null, 
+/**
+ * Simulated ones.
+ */
+simulated: Array<SimulatedCard>, };
+export type SimulatedCard = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * What it is.
+ */
+title: string, };
+export type StartBench = { 
+/**
+ * A card of this machine, by its number.
+ */
+device: number | null, 
+/**
+ * A simulated card, by its name.
+ */
+simulate: string | null, 
+/**
+ * `quick`, `full` or `soak`.
+ */
+depth: string, 
+/**
+ * How long it soaks, seconds.
+ */
+soak_s: number | null, };
+export type BenchView = { 
+/**
+ * What is being done.
+ */
+running: BenchProgress | null, 
+/**
+ * The latest record of this session.
+ */
+record: BenchRecord | null, 
+/**
+ * Why the latest one could not begin.
+ */
+problem: ApiError | null, 
+/**
+ * Earlier records of cards of this machine, newest first; empty while one is being made.
+ */
+past: Array<PastBench>, };
+export type BenchProgress = { 
+/**
+ * What is being done.
+ */
+what: string, 
+/**
+ * Steps done.
+ */
+done: number, 
+/**
+ * Steps in all.
+ */
+of: number, };
+export type PastBench = { 
+/**
+ * When, on the operator's clock.
+ */
+at: string, 
+/**
+ * The card.
+ */
+card: string, 
+/**
+ * Proofs per hour that were predicted.
+ */
+proofs_per_h: number | null, 
+/**
+ * Gravest verdict, where there was one.
+ */
+verdict: string | null, };
+export type BenchRecord = { 
+/**
+ * When it ended, on the operator's clock.
+ */
+at: string, 
+/**
+ * The card.
+ */
+card: string, 
+/**
+ * It is simulated.
+ */
+simulated: boolean, 
+/**
+ * Version of the driver.
+ */
+driver: string | null, 
+/**
+ * It was broken off.
+ */
+cancelled: boolean, 
+/**
+ * Sum over the kernels: other kernels, other figures.
+ */
+kernels: string, 
+/**
+ * Proofs per hour.
+ */
+prediction: PredictionView | null, 
+/**
+ * What is thought of the card, gravest first.
+ */
+verdicts: Array<VerdictView>, 
+/**
+ * Figures.
+ */
+measured: Array<MeasuredView>, 
+/**
+ * What the driver said meanwhile.
+ */
+readings: Array<BenchReading>, 
+/**
+ * The soak.
+ */
+soak: Array<SoakPoint>, 
+/**
+ * All of it as JSON, to keep or to compare.
+ */
+json: string, };
+export type PredictionView = { 
+/**
+ * Best estimate.
+ */
+proofs_per_h: number, 
+/**
+ * From.
+ */
+least: number, 
+/**
+ * To.
+ */
+most: number, 
+/**
+ * What limits.
+ */
+limit: string, 
+/**
+ * Seconds a proof for each part, slowest first.
+ */
+parts: Array<PredictionPart>, 
+/**
+ * What was not told, and is not in it.
+ */
+left_out: Array<string>, };
+export type PredictionPart = { 
+/**
+ * What.
+ */
+what: string, 
+/**
+ * Seconds a proof, were it alone in the way.
+ */
+seconds: number, };
+export type VerdictView = { 
+/**
+ * A stable word.
+ */
+code: string, 
+/**
+ * `note`, `warning` or `bad`.
+ */
+gravity: string, 
+/**
+ * In a sentence.
+ */
+text: string, };
+export type MeasuredView = { 
+/**
+ * The test.
+ */
+title: string, 
+/**
+ * Unit of the rates.
+ */
+unit: string, 
+/**
+ * Median rate.
+ */
+median: number, 
+/**
+ * Rate that a tenth of the runs was below.
+ */
+p10: number, 
+/**
+ * And above.
+ */
+p90: number, 
+/**
+ * Runs.
+ */
+runs: number, 
+/**
+ * Standard deviation of a run, percent.
+ */
+spread_percent: number, 
+/**
+ * Share of what such a card could do at most at its clock.
+ */
+of_most: number | null, };
+export type BenchReading = { 
+/**
+ * Seconds since the run began.
+ */
+at_s: number, 
+/**
+ * MHz.
+ */
+clock_mhz: number | null, 
+/**
+ * Degrees Celsius.
+ */
+temperature_c: number | null, 
+/**
+ * W.
+ */
+power_w: number | null, };
+export type SoakPoint = { 
+/**
+ * Seconds since it began.
+ */
+at_s: number, 
+/**
+ * Rate against the first window.
+ */
+rate: number, };
 export type ImportKey = { 
 /**
  * A name for the account.
@@ -2206,6 +2447,14 @@ export const api = {
   scenarios: (): Promise<Scenarios> => call("scenarios", {}),
   /** Try it with a simulated fleet */
   simulate: (request: SimulateRequest): Promise<Fleets> => call("simulate", request),
+  /** List cards that can be measured */
+  bench_cards: (): Promise<BenchCards> => call("bench_cards", {}),
+  /** Measure a card */
+  bench: (): Promise<BenchView> => call("bench", {}),
+  /** Begin a benchmark */
+  start_bench: (request: StartBench): Promise<BenchView> => call("start_bench", request),
+  /** End the benchmark */
+  stop_bench: (): Promise<BenchView> => call("stop_bench", {}),
   /** Practise: play a drill */
   drills: (): Promise<Drills> => call("drills", {}),
   /** Begin a drill */
@@ -2252,6 +2501,10 @@ export const commands = [
   { name: "forget", risk: "view", title: "Forget a saved fleet", keys: "" },
   { name: "scenarios", risk: "read", title: "List scenarios", keys: "" },
   { name: "simulate", risk: "view", title: "Try it with a simulated fleet", keys: "g s" },
+  { name: "bench_cards", risk: "read", title: "List cards that can be measured", keys: "" },
+  { name: "bench", risk: "read", title: "Measure a card", keys: "g b" },
+  { name: "start_bench", risk: "view", title: "Begin a benchmark", keys: "" },
+  { name: "stop_bench", risk: "view", title: "End the benchmark", keys: "" },
   { name: "drills", risk: "read", title: "Practise: play a drill", keys: "g r" },
   { name: "start_drill", risk: "view", title: "Begin a drill", keys: "" },
   { name: "drill", risk: "read", title: "Show the drill", keys: "" },

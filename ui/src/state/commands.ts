@@ -45,6 +45,7 @@ export const commands: Command[] = [
   { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
   { id: "rentals", title: "Show what vast.ai bills", keys: "g v", run: () => router.go({ view: "rentals" }) },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
+  { id: "bench", title: "Measure a card", keys: "g b", run: () => router.go({ view: "bench" }) },
   { id: "drills", title: "Practise: play a drill", keys: "g r", run: () => router.go({ view: "drills" }) },
   { id: "doctor", title: "Check that everything is in order", keys: "g d", run: () => router.go({ view: "doctor" }) },
   { id: "refresh", title: "Read everything now", keys: "r", run: () => void attempt(api.refresh()), unless: watching },

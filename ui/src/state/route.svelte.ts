@@ -7,6 +7,7 @@ export type Route =
   | { view: "manager-log" }
   | { view: "rentals" }
   | { view: "fleets" }
+  | { view: "bench" }
   | { view: "drills" }
   | { view: "doctor" };
 
@@ -20,6 +21,7 @@ function parse(hash: string): Route {
     case "manager-log":
     case "rentals":
     case "fleets":
+    case "bench":
     case "drills":
     case "doctor":
       return { view };

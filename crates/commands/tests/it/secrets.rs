@@ -83,7 +83,7 @@ async fn the_key_is_in_nothing_that_is_written_said_sent_or_started() {
         said.push(answer.unwrap().to_string());
         said.push(listed);
     }
-    let leave = ["forget", "simulate", "start_drill", "watch_saved", "connect", "import_key", "remove_account"];
+    let leave = ["forget", "simulate", "start_drill", "watch_saved", "connect", "import_key", "remove_account", "start_bench"];
     for command in COMMANDS.iter().filter(|command| !leave.contains(&command.name)) {
         let request = serde_json::json!({
             "id": id, "check": "ask-vast", "text": "a note", "cause": "host-oom-cgroup", "ids": [id], "format": "markdown",
