@@ -17,6 +17,11 @@ pub(crate) struct Args {
     #[arg(long, short, global = true, env = "DWELL_MANAGER", value_name = "URL")]
     pub(crate) manager: Option<String>,
 
+    /// Reach the manager through SSH: user@host, or an entry of ~/.ssh/config; its address is then as seen from there. Your own
+    /// ssh does it: agent, jump hosts and known_hosts work as in your terminal. A saved fleet knows its own.
+    #[arg(long, global = true, value_name = "TARGET")]
+    pub(crate) ssh: Option<String>,
+
     /// Folder for history and settings.
     #[arg(long, global = true, env = "DWELL_DATA_DIR", value_name = "FOLDER")]
     pub(crate) data_dir: Option<PathBuf>,
@@ -77,15 +82,11 @@ pub(crate) enum Command {
         #[arg(long, env = "VAST_URL", value_name = "URL")]
         vast_url: Option<String>,
     },
-    /// Set up a fleet and look at it once: the manager's address, and whom SSH goes through.
+    /// Set up a fleet and look at it once: the manager's address, and with --ssh whom SSH goes through.
     Connect {
         /// The manager's address; with --ssh as it is seen from there.
         #[arg(default_value = "http://127.0.0.1:1235")]
         url: String,
-        /// Reach it through SSH: user@host, or an entry of ~/.ssh/config. Your own ssh does it: agent, jump hosts and
-        /// known_hosts work as in your terminal.
-        #[arg(long, value_name = "TARGET")]
-        ssh: Option<String>,
         /// A name for it.
         #[arg(long)]
         name: Option<String>,
@@ -349,9 +350,6 @@ pub(crate) enum FleetsCommand {
         name: String,
         /// The manager's address.
         url: String,
-        /// Reach it through SSH: user@host, or an entry of ~/.ssh/config.
-        #[arg(long, value_name = "TARGET")]
-        ssh: Option<String>,
     },
     /// Allow looks at its machines by SSH (dwellctl probe ID --show prints what is run).
     AllowProbe {

@@ -190,7 +190,7 @@ pub(crate) async fn connect(args: &Args, url: &str, ssh: Option<String>, name: O
     let name =
         fleets.watching.ok_or_else(|| ApiError { code: "bug".into(), message: "nothing is watched".into(), hint: None })?;
     drop(app);
-    let outcome = Look::at(Some(&name), args.data_dir.clone(), args.within)?.read(None).await;
+    let outcome = Look::at(Some(&name), None, args.data_dir.clone(), args.within)?.read(None).await;
     match outcome {
         Ok(view) if args.json => print::json(&view, true)?,
         Ok(view) => {

@@ -53,7 +53,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             machine::probe(args, look(args)?, machine::Wanted { id, show: *show, allow: *allow, raw: *raw }, vast_url.as_ref())
                 .await
         }
-        Command::Connect { url, ssh, name } => machine::connect(args, url, ssh.clone(), name.clone()).await,
+        Command::Connect { url, name } => machine::connect(args, url, args.ssh.clone(), name.clone()).await,
         Command::Show { id, answers: false } => {
             let mut look = look(args)?;
             look.read(Some(id)).await?;
@@ -116,7 +116,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn look(args: &Args) -> Result<Look, ApiError> {
-    Look::at(args.manager.as_deref(), args.data_dir.clone(), args.within)
+    Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)
 }
 
 fn needs_a_person(row: &InstanceRow) -> bool {
@@ -239,8 +239,8 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
     let app = App::new(args.data_dir.clone())?;
     let fleets = match command {
         None | Some(FleetsCommand::List) => app.fleets(Nothing {}).await?,
-        Some(FleetsCommand::Add { name, url, ssh }) => {
-            app.connect(ConnectRequest { address: url.clone(), name: Some(name.clone()), ssh: ssh.clone() }).await?
+        Some(FleetsCommand::Add { name, url }) => {
+            app.connect(ConnectRequest { address: url.clone(), name: Some(name.clone()), ssh: args.ssh.clone() }).await?
         }
         Some(FleetsCommand::AllowProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: true }).await?,
         Some(FleetsCommand::ForbidProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: false }).await?,

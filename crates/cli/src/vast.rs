@@ -93,7 +93,7 @@ pub(crate) async fn vast(
     let client = client(args, account, address).await?;
     match command {
         VastCommand::Instances { with_manager: true } => {
-            let mut look = Look::at(args.manager.as_deref(), args.data_dir.clone(), args.within)?;
+            let mut look = Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)?;
             look.read(None).await?;
             let rentals = look.rentals(account.unwrap_or("account"), client).await;
             if let Some(error) = rentals.accounts.iter().find_map(|it| it.error.clone()) {

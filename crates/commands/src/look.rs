@@ -28,7 +28,13 @@ const LOOKS_MAX: usize = 6;
 
 impl Look {
     /// A look at the manager at `manager`: an address, or the name of a saved fleet; the fleet watched last where not given.
-    pub fn at(manager: Option<&str>, folder: Option<PathBuf>, within: Option<Duration>) -> Result<Self, ApiError> {
+    /// `through` whom SSH goes, where it does; a saved fleet knows its own.
+    pub fn at(
+        manager: Option<&str>,
+        through: Option<&str>,
+        folder: Option<PathBuf>,
+        within: Option<Duration>,
+    ) -> Result<Self, ApiError> {
         let folder = Folder::find(folder)?;
         let settings = Settings::load(&folder)?;
         let wanted = manager.map(str::to_owned).or_else(|| settings.watching.clone()).ok_or_else(|| {
@@ -37,8 +43,9 @@ impl Look {
         })?;
         let saved = settings.named(&wanted).ok().cloned();
         let fleet = saved.unwrap_or_else(|| SavedFleet { name: wanted.clone(), address: wanted, ssh: None, allow_probe: false });
+        let through = through.or(fleet.ssh.as_deref());
         let limits = Limits { within_at_most: within, ..Limits::default() };
-        let client = client_of(live::ssh(), &fleet.address, fleet.ssh.as_deref(), limits)?;
+        let client = client_of(live::ssh(), &fleet.address, through, limits)?;
         let history = History::open(&folder.history())?;
         let live = Live {
             ssh: live::ssh(),
