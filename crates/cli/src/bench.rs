@@ -2,6 +2,8 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use dwell_commands::benchmark::card;
@@ -89,15 +91,27 @@ fn benchmark(args: &Args, wanted: &BenchRun) -> anyhow::Result<ExitCode> {
         None if wanted.full => Depth::Full,
         None => Depth::Quick,
     };
+    // Ctrl-C ends it at its next step, and what was measured until then is told; a second one ends the program.
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&stop);
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            told.store(true, Ordering::Relaxed);
+        }
+        if tokio::signal::ctrl_c().await.is_ok() {
+            std::process::exit(130);
+        }
+    });
     // Hidden where standard error is no terminal.
     let style = ProgressStyle::with_template("{bar:30} {msg}").context("progress bar")?;
     let bar = ProgressBar::new(1).with_style(style);
-    let record = run::run(device.as_mut(), depth, &host, &mut |progress: &Progress| {
+    let mut tell_progress = |progress: &Progress| {
         bar.set_length(progress.of as u64);
         bar.set_position(progress.done as u64);
         bar.set_message(progress.what.clone());
-        true
-    });
+        !stop.load(Ordering::Relaxed)
+    };
+    let record = tokio::task::block_in_place(|| run::run(device.as_mut(), depth, &host, &mut tell_progress));
     bar.finish_and_clear();
     if let Some(path) = &wanted.out {
         let text = serde_json::to_string_pretty(&record)?;
