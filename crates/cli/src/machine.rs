@@ -38,7 +38,8 @@ pub(crate) async fn probe(
         } else {
             out(script.by_hand.as_ref().unwrap_or(&script.script));
             if script.by_hand.is_none() {
-                remark("no address of it is known: this is the script alone");
+                let why = read.err().map_or_else(String::new, |error| format!(" ({})", error.message));
+                remark(&format!("no address of it is known{}: this is the script alone", clean(&why)));
             }
         }
         return Ok(ExitCode::SUCCESS);

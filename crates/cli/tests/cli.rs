@@ -374,9 +374,9 @@ fn a_fleet_behind_ssh_is_connected_and_its_machines_are_looked_at() {
 
     let refused = run(&["probe", &id]);
     assert!(!refused.status.success() && text(&refused.stderr).contains("not allowed"), "{}", text(&refused.stderr));
-    let shown = run(&["probe", &id, "--show"]);
-    let shown = text(&shown.stdout);
-    assert!(shown.starts_with("ssh ") && shown.contains("nvidia-smi"), "{shown}");
+    let output = run(&["probe", &id, "--show"]);
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("ssh ") && shown.contains("nvidia-smi"), "{}{shown}", text(&output.stderr));
     assert!(run(&["fleets", "allow-probe", "behind"]).status.success());
     let probed = run(&["probe", &id, "--json"]);
     assert!(probed.status.success(), "{}", text(&probed.stderr));

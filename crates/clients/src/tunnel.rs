@@ -22,6 +22,8 @@ const OPEN_WITHIN: Duration = Duration::from_secs(45);
 const AGAIN_AFTER: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// A tunnel that has stood so long starts again without a pause.
 const STOOD: Duration = Duration::from_secs(30);
+/// Other ports that are tried where the chosen one was taken.
+const OTHER_PORTS: usize = 3;
 /// What `ssh` says of a refused connection comes so much later than its end, at most.
 const SAID_WITHIN: Duration = Duration::from_millis(400);
 /// What it says once the way is open, and the command that makes it say so.
@@ -154,9 +156,14 @@ async fn keep_open(
     loop {
         state.send_replace(TunnelState::Opening);
         let began = tokio::time::Instant::now();
-        let error = match open_once(&ssh, &target, &there, local_port, &state, &shared).await {
-            Ok(error) | Err(error) => error,
-        };
+        let mut error = ended(&ssh, &target, &there, local_port, &state, &shared).await;
+        // A port that was free when it was chosen can be taken a moment later: then another one will do.
+        for _ in 0..OTHER_PORTS {
+            if error.code != Code::PortInUse || local_port.is_some() {
+                break;
+            }
+            error = ended(&ssh, &target, &there, local_port, &state, &shared).await;
+        }
         tracing::info!(code = error.code.as_str(), %error, "the tunnel is down");
         state.send_replace(TunnelState::Down(error));
         if began.elapsed() >= STOOD {
@@ -167,6 +174,20 @@ async fn keep_open(
             () = tokio::time::sleep(wait) => {}
             () = shared.now.notified() => {}
         }
+    }
+}
+
+/// Opens it and stays until it ends; why it is not open any more.
+async fn ended(
+    ssh: &Ssh,
+    target: &SshTarget,
+    there: &(String, u16),
+    local_port: Option<u16>,
+    state: &watch::Sender<TunnelState>,
+    shared: &Shared,
+) -> FetchError {
+    match open_once(ssh, target, there, local_port, state, shared).await {
+        Ok(error) | Err(error) => error,
     }
 }
 
