@@ -176,18 +176,26 @@ fn memory<M: Clocked>(machine: &M, test: Test, bytes: u64) -> Result<Ready<'_>, 
     let reading = arguments::ReadMemory { from: one.address(), count, out: out.address() };
     let checking =
         if matches!(test, Test::MemoryCopy(_)) { arguments::ReadMemory { from: other.address(), ..reading } } else { reading };
-    let alive = (one, other, out.clone());
-    let run: Run<'_> = Box::new(move || {
+    let alive = (one.clone(), other.clone());
+    let step = move || {
         let _alive = &alive;
         match test {
             Test::MemoryWrite(_) => machine.queue(0, Kernel::WriteMemory, blocks, &write),
             Test::MemoryCopy(_) => machine.queue(0, Kernel::CopyMemory, blocks, &copy),
             _ => machine.queue(0, Kernel::ReadMemory, blocks, &reading),
         }
-    });
+    };
+    let run: Run<'_> = Box::new(step.clone());
     let fold = |all: u32, word: u32| all ^ word;
     let expected = (0..count).map(|place| written(place as u32, SEED).into_iter().fold(0, fold)).fold(0, fold);
+    // What the test writes is cleared first: a kernel that writes nothing must not pass.
     let verify: Verify<'_> = Box::new(move || {
+        match test {
+            Test::MemoryWrite(_) => machine.clear(&one)?,
+            Test::MemoryCopy(_) => machine.clear(&other)?,
+            _ => machine.clear(&out)?,
+        }
+        machine.seconds(&mut || step())?;
         machine.run(Kernel::ReadMemory, blocks, &checking)?;
         Ok(machine.items::<u32>(&out, threads)?.into_iter().fold(0, fold) == expected)
     });
@@ -208,8 +216,8 @@ fn copies<M: Clocked>(machine: &M, test: Test, bytes: u64) -> Result<Ready<'_>, 
         _ => (there.clone(), near.clone()),
     };
     let ordinary = pattern.clone();
-    let (to, from, out_from, out_to) = (there.clone(), near.clone(), there_too, near_too.clone());
-    let run: Run<'_> = Box::new(move || match test {
+    let (to, from, out_from, out_to) = (there.clone(), near, there_too.clone(), near_too.clone());
+    let step = move || match test {
         Test::CopyInPageable(_) => machine.write(&to, &ordinary),
         Test::CopyOut(_) => machine.copy_out(0, whole(&out_to), whole(&out_from), bytes),
         Test::CopyBoth(_) => {
@@ -217,15 +225,35 @@ fn copies<M: Clocked>(machine: &M, test: Test, bytes: u64) -> Result<Ready<'_>, 
             machine.copy_out(1, whole(&out_to), whole(&out_from), bytes)
         }
         _ => machine.copy_in(0, whole(&to), whole(&from), bytes),
-    });
+    };
+    let run: Run<'_> = Box::new(step.clone());
+    // Where the copies go is cleared first: a copy that moves nothing must not pass.
     let verify: Verify<'_> = Box::new(move || {
-        let mut back = vec![0_u8; bytes];
-        if matches!(test, Test::CopyOut(_)) {
-            // Over the card once more: what is in the host's pinned memory now.
-            machine.seconds(&mut || machine.copy_in(0, whole(&there), whole(&near_too), bytes))?;
+        let (comes_in, goes_out) = match test {
+            Test::CopyBoth(_) => (true, true),
+            Test::CopyOut(_) => (false, true),
+            _ => (true, false),
+        };
+        if goes_out {
+            machine.clear(&there_too)?;
+            fill(machine, &near_too, &there_too, bytes)?;
+            machine.write(&there_too, &pattern)?;
         }
+        if comes_in {
+            machine.clear(&there)?;
+        }
+        machine.seconds(&mut || step())?;
+        let mut back = vec![0_u8; bytes];
         machine.read(&there, &mut back)?;
-        Ok(back == pattern)
+        let arrived = back == pattern;
+        if !goes_out {
+            return Ok(arrived);
+        }
+        // Over the card once more: what is in the host's pinned memory now.
+        machine.clear(&there_too)?;
+        machine.seconds(&mut || machine.copy_in(0, whole(&there_too), whole(&near_too), bytes))?;
+        machine.read(&there_too, &mut back)?;
+        Ok(arrived && back == pattern)
     });
     Ok(Ready { run, verify })
 }
@@ -481,6 +509,8 @@ fn streamed<M: Clocked>(machine: &M, log: u32) -> Result<Ready<'_>, MachineError
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use dwell_kernels::Machine;
 
     use super::*;
@@ -503,8 +533,18 @@ mod tests {
         Test::Streamed(10),
     ];
 
-    /// A machine of which one bit in what is read from it is wrong.
-    struct Faulty;
+    /// A machine of which one bit in what is read from it is wrong, or which takes orders and does nothing.
+    #[derive(Default)]
+    struct Faulty {
+        wrong: u8,
+        idle: AtomicBool,
+    }
+
+    impl Faulty {
+        fn unless_idle(&self, order: impl FnOnce() -> Result<(), MachineError>) -> Result<(), MachineError> {
+            if self.idle.load(Ordering::Relaxed) { Ok(()) } else { order() }
+        }
+    }
 
     impl Machine for Faulty {
         fn memory(&self, bytes: usize) -> Result<Memory, MachineError> {
@@ -517,7 +557,7 @@ mod tests {
 
         fn read(&self, from: &Memory, into: &mut [u8]) -> Result<(), MachineError> {
             Processor.read(from, into)?;
-            into[0] ^= 0x10;
+            into[0] ^= self.wrong;
             Ok(())
         }
 
@@ -536,15 +576,15 @@ mod tests {
         }
 
         fn copy_in(&self, queue: usize, to: Part<'_>, from: Part<'_>, bytes: usize) -> Result<(), MachineError> {
-            Processor.copy_in(queue, to, from, bytes)
+            self.unless_idle(|| Processor.copy_in(queue, to, from, bytes))
         }
 
         fn copy_out(&self, queue: usize, to: Part<'_>, from: Part<'_>, bytes: usize) -> Result<(), MachineError> {
-            Processor.copy_out(queue, to, from, bytes)
+            self.unless_idle(|| Processor.copy_out(queue, to, from, bytes))
         }
 
         fn launch_in(&self, queue: usize, kernel: Kernel, blocks: u32, arguments: &[u8]) -> Result<(), MachineError> {
-            Processor.launch_in(queue, kernel, blocks, arguments)
+            self.unless_idle(|| Processor.launch_in(queue, kernel, blocks, arguments))
         }
 
         fn seconds(&self, work: &mut dyn FnMut() -> Result<(), MachineError>) -> Result<f64, MachineError> {
@@ -554,9 +594,22 @@ mod tests {
 
     #[test]
     fn one_wrong_bit_is_seen_by_every_test() {
+        let faulty = Faulty { wrong: 0x10, ..Faulty::default() };
         for test in SMALL {
-            let mut ready = prepare(&Faulty, test).unwrap();
-            Faulty.seconds(&mut ready.run).unwrap();
+            let mut ready = prepare(&faulty, test).unwrap();
+            faulty.seconds(&mut ready.run).unwrap();
+            assert!(!(ready.verify)().unwrap(), "{test:?}");
+        }
+    }
+
+    #[test]
+    fn what_moves_nothing_does_not_pass() {
+        use Test::{CopyBoth, CopyIn, CopyOut, MemoryCopy, MemoryWrite};
+        for test in [MemoryWrite(1 << 16), MemoryCopy(1 << 16), CopyIn(1 << 16), CopyOut(1 << 16), CopyBoth(1 << 16)] {
+            let faulty = Faulty::default();
+            let mut ready = prepare(&faulty, test).unwrap();
+            assert!((ready.verify)().unwrap(), "{test:?}");
+            faulty.idle.store(true, Ordering::Relaxed);
             assert!(!(ready.verify)().unwrap(), "{test:?}");
         }
     }
