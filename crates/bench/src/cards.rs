@@ -10,7 +10,11 @@ use serde::Serialize;
 use crate::predict::CardFigures;
 
 /// Products in the base field for each point of a large sum: 15 windows of a mixed addition of ten products.
-const PRODUCTS_A_POINT: f64 = 150.0;
+pub(crate) const PRODUCTS_A_POINT: f64 = 150.0;
+/// Products in the scalar field for each element and level of a transform: half a one, and a third more between passes.
+pub(crate) const PRODUCTS_A_LEVEL: f64 = 0.65;
+/// Integer multiply-adds that a processor of the card begins in a cycle: of 32 bits, and of 32 bits into 64.
+pub(crate) const ADDS_A_CYCLE: (f64, f64) = (64.0, 32.0);
 /// Products in the scalar field of a transform of 2^27, with those between its passes.
 const PRODUCTS_A_TRANSFORM: f64 = 2.36e9;
 /// Bytes moved in the card's memory by a transform of 2^27 in three passes.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cards::model_of;
+use crate::cards::{ADDS_A_CYCLE, PRODUCTS_A_LEVEL, PRODUCTS_A_POINT, model_of};
 use crate::device::{Device, Fault, Identity, Reading, reasons};
 use crate::predict::{CardFigures, HostFigures, Prediction, predict, transform_at_prover_size};
 use crate::work::Test;
@@ -275,13 +275,12 @@ fn of_most(test: Test, rate: f64, clock_mhz: Option<f64>, card: &Identity) -> Op
     let cycles = f64::from(card.processors.unwrap_or(model.processors)) * ghz * 1e9;
     let most = match test {
         Test::MemoryRead(_) | Test::MemoryWrite(_) | Test::MemoryCopy(_) => model.memory_gb_s * 1e9,
-        Test::MultiplyAdd(_) => cycles * 64.0,
-        Test::MultiplyAddWide(_) => cycles * 32.0,
+        Test::MultiplyAdd(_) => cycles * ADDS_A_CYCLE.0,
+        Test::MultiplyAddWide(_) => cycles * ADDS_A_CYCLE.1,
         Test::ScalarProducts(_) => model.fr_peak(ghz),
         Test::BaseProducts(_) => model.fp_peak(ghz),
-        // Half a product for each element and level, and what stands between passes.
-        Test::Transform(log) => model.fr_peak(ghz) / (0.65 * f64::from(log)),
-        Test::Products(_) => model.fp_peak(ghz) / 150.0,
+        Test::Transform(log) => model.fr_peak(ghz) / (PRODUCTS_A_LEVEL * f64::from(log)),
+        Test::Products(_) => model.fp_peak(ghz) / PRODUCTS_A_POINT,
         _ => return None,
     };
     Some(rate / most)
@@ -381,7 +380,7 @@ fn soak(device: &mut dyn Device, seconds: f64, record: &mut Record, tell: &mut d
 
 /// Figures as they are after the soak: the last third counts, not the first minute.
 fn sustained(figures: CardFigures, soak: &[(f64, f64)]) -> CardFigures {
-    let last = &soak[soak.len() - soak.len() / 3..];
+    let last = &soak[soak.len() - soak.len().div_ceil(3)..];
     if last.is_empty() {
         return figures;
     }

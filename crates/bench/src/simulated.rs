@@ -1,7 +1,7 @@
 //! Simulated cards: what a model would measure, in a time of its own that nobody waits for. For first use, tests and drills;
 //! always called simulated.
 
-use crate::cards::{Model, model_of};
+use crate::cards::{ADDS_A_CYCLE, Model, PRODUCTS_A_LEVEL, PRODUCTS_A_POINT, model_of};
 use crate::device::{Device, Fault, Identity, LOOK_EVERY, OneRun, Reading, reasons};
 use crate::work::Test;
 
@@ -95,15 +95,14 @@ impl Simulated {
             Test::CopyInPageable(_) => (link * PAGEABLE.0).min(PAGEABLE.1 * 1e9),
             Test::CopyOut(_) => link * 0.98,
             Test::CopyBoth(_) => link * 1.6,
-            Test::MultiplyAdd(_) => cycles * 64.0 * INTEGERS,
-            Test::MultiplyAddWide(_) => cycles * 32.0 * INTEGERS,
+            Test::MultiplyAdd(_) => cycles * ADDS_A_CYCLE.0 * INTEGERS,
+            Test::MultiplyAddWide(_) => cycles * ADDS_A_CYCLE.1 * INTEGERS,
             Test::ScalarProducts(_) => model.fr_peak(ghz) * CHAINS,
             Test::BaseProducts(_) => model.fp_peak(ghz) * CHAINS,
-            // n/2 log n products and a third more between passes; three passes through memory.
-            Test::Transform(log) => {
-                (model.fr_peak(ghz) * TRANSFORMS / (0.65 * f64::from(log))).min(by_memory(64.0 * f64::from(log.div_ceil(9))))
-            }
-            Test::Products(_) => model.fp_peak(ghz) * SUMS / 150.0,
+            // A pass through memory for every nine levels.
+            Test::Transform(log) => (model.fr_peak(ghz) * TRANSFORMS / (PRODUCTS_A_LEVEL * f64::from(log)))
+                .min(by_memory(64.0 * f64::from(log.div_ceil(9)))),
+            Test::Products(_) => model.fp_peak(ghz) * SUMS / PRODUCTS_A_POINT,
             Test::Streamed(_) => link * 0.97,
         }
     }

@@ -59,7 +59,7 @@ struct Session {
     name: String,
     asks: mpsc::Sender<Ask>,
     /// Keeps a served simulation alive.
-    _served: Option<Arc<dwell_simulator::Served>>,
+    served: Option<Arc<dwell_simulator::Served>>,
     /// The drill that is played on it.
     drill: Option<Play>,
     /// The manager of a connected fleet.
@@ -267,7 +267,7 @@ impl App {
                 Err(error) => tracing::error!(%error, "cannot start watching"),
             })
             .map_err(|error| ApiError::new("no-thread", format!("cannot start watching: {error}")))?;
-        state.session = Some(Session { name, asks, _served: served, drill, manager });
+        state.session = Some(Session { name, asks, served, drill, manager });
         Ok(())
     }
 
@@ -420,7 +420,7 @@ impl App {
             Err(error) if error.code == "no-fleet" => None,
             Err(error) => return Err(error),
         };
-        let served = self.state.lock().await.session.as_ref().and_then(|session| session._served.clone());
+        let served = self.state.lock().await.session.as_ref().and_then(|session| session.served.clone());
         if let Some(served) = served {
             let told = served.with_world(|world| rentals::of_world(world));
             return Ok(rentals::joined(vec![("simulated".to_owned(), told)], fleet.as_ref(), served.now()));
