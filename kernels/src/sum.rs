@@ -45,6 +45,17 @@ pub struct Room {
     reduced: [Memory; 6],
 }
 
+/// Where a sum finds what it sums, and where it goes: addresses on the machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Places {
+    /// Points.
+    pub points: u64,
+    /// As many scalars, plain.
+    pub scalars: u64,
+    /// A sum for each window.
+    pub out: u64,
+}
+
 impl Room {
     /// Room for `count` products, with so many of the 16 windows at a time: fewer take less memory.
     pub fn new<M: Machine>(machine: &M, count: u32, together: u32) -> Result<Self, MachineError> {
@@ -74,24 +85,28 @@ impl Room {
     /// The sum of scalars[i] points[i], window by window. Scalars are plain.
     pub fn sum<M: Machine>(&self, machine: &M, points: &Memory, scalars: &Memory) -> Result<Vec<Sum>, MachineError> {
         let mut windows = Vec::with_capacity(WINDOWS as usize);
+        let places = Places { points: points.address(), scalars: scalars.address(), out: self.reduced[4].address() };
         for first_window in (0..WINDOWS).step_by(self.together as usize) {
-            self.some_windows(machine, points, scalars, first_window)?;
+            self.some_windows(machine, places, first_window)?;
             windows.extend(machine.items::<Sum>(&self.reduced[4], self.together as usize)?);
         }
         Ok(windows)
     }
 
+    /// Launches a whole sum and does not wait for it: `places.out` gets the sum of each window. Only where all windows are
+    /// worked on together.
+    pub fn launch<M: Machine>(&self, machine: &M, places: Places) -> Result<(), MachineError> {
+        if self.together != WINDOWS {
+            return Err(MachineError::Failed("a sum that nobody waits for needs all its windows together".to_owned()));
+        }
+        self.some_windows(machine, places, 0)
+    }
+
     /// Launches what sums some windows, from one on.
-    fn some_windows<M: Machine>(
-        &self,
-        machine: &M,
-        points: &Memory,
-        scalars: &Memory,
-        first_window: u32,
-    ) -> Result<(), MachineError> {
+    fn some_windows<M: Machine>(&self, machine: &M, places: Places, first_window: u32) -> Result<(), MachineError> {
         machine.clear(&self.counts)?;
         let buckets = arguments::Buckets {
-            scalars: scalars.address(),
+            scalars: places.scalars,
             counts: self.counts.address(),
             entries: self.entries.address(),
             count: self.count,
@@ -105,7 +120,7 @@ impl Room {
         machine.run(Kernel::Prefix, self.together, &prefix)?;
         machine.run(Kernel::Scatter, blocks, &buckets)?;
         let accumulate = arguments::Accumulate {
-            points: points.address(),
+            points: places.points,
             starts: self.starts.address(),
             entries: self.entries.address(),
             buckets: self.buckets.address(),
@@ -114,18 +129,12 @@ impl Room {
         };
         let all = u64::from(self.together) * u64::from(BUCKETS);
         machine.run(Kernel::Accumulate, blocks_for(Kernel::Accumulate, all), &accumulate)?;
-        let [s1, t1, s2, t2, s3, t3] = &self.reduced;
-        let steps = [(&self.buckets, &self.buckets, s1, t1, 10), (s1, t1, s2, t2, 5), (s2, t2, s3, t3, 0)];
+        let [s1, t1, s2, t2, _, t3] = self.reduced.each_ref().map(Memory::address);
+        let b = self.buckets.address();
+        let steps = [(b, b, s1, t1, 10), (s1, t1, s2, t2, 5), (s2, t2, places.out, t3, 0)];
         for (step, (s, t, s_out, t_out, log)) in steps.into_iter().enumerate() {
             let groups = self.together << log;
-            let reduce = arguments::Reduce {
-                s: s.address(),
-                t: t.address(),
-                s_out: s_out.address(),
-                t_out: t_out.address(),
-                groups,
-                unit_log: GROUP_LOG * step as u32,
-            };
+            let reduce = arguments::Reduce { s, t, s_out, t_out, groups, unit_log: GROUP_LOG * step as u32 };
             machine.run(Kernel::Reduce, blocks_for(Kernel::Reduce, u64::from(groups)), &reduce)?;
         }
         Ok(())

@@ -225,8 +225,7 @@ impl Machine for Card {
     }
 
     fn clear(&self, memory: &Memory) -> Result<(), MachineError> {
-        // SAFETY: within the memory; in the queue that kernels run in.
-        unsafe { result::memset_d8_async(memory.address(), 0, memory.bytes(), self.queues[0]) }.map_err(failed)
+        self.clear_in(0, memory)
     }
 
     fn launch(&self, kernel: Kernel, blocks: u32, arguments: &[u8]) -> Result<(), MachineError> {
@@ -278,6 +277,27 @@ impl Clocked for Card {
             result::launch_kernel(*function, (blocks, 1, 1), threads, 0, self.queues[queue % QUEUES], &mut parameters)
         }
         .map_err(failed)
+    }
+
+    fn clear_in(&self, queue: usize, memory: &Memory) -> Result<(), MachineError> {
+        // SAFETY: within the memory.
+        unsafe { result::memset_d8_async(memory.address(), 0, memory.bytes(), self.queues[queue % QUEUES]) }.map_err(failed)
+    }
+
+    fn join(&self) -> Result<(), MachineError> {
+        let [first, second] = self.queues;
+        for (before, after) in [(second, first), (first, second)] {
+            let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(failed)?;
+            // SAFETY: the driver keeps a destroyed event until what waits for it has seen it.
+            let outcome = unsafe {
+                let recorded = result::event::record(event, before).map_err(failed);
+                let waiting = recorded.and_then(|()| wait_for(after, event));
+                let _ = result::event::destroy(event);
+                waiting
+            };
+            outcome?;
+        }
+        Ok(())
     }
 
     fn seconds(&self, work: &mut dyn FnMut() -> Result<(), MachineError>) -> Result<f64, MachineError> {

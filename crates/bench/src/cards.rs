@@ -103,6 +103,7 @@ impl Model {
             transform_s: arithmetic.max(memory),
             products_per_s: self.fp_peak(self.boost_ghz) * REACHED.0 / PRODUCTS_A_POINT,
             chosen_per_s: None,
+            partition_s: None,
         }
     }
 }

@@ -31,6 +31,12 @@ pub trait Clocked: Machine {
     /// Puts a kernel into a queue.
     fn launch_in(&self, queue: usize, kernel: Kernel, blocks: u32, arguments: &[u8]) -> Result<(), MachineError>;
 
+    /// Puts zeros into memory, in a queue.
+    fn clear_in(&self, queue: usize, memory: &Memory) -> Result<(), MachineError>;
+
+    /// What is put into any queue from now on begins after everything that is in them now.
+    fn join(&self) -> Result<(), MachineError>;
+
     /// Seconds that the machine takes for what is put into its queues.
     fn seconds(&self, work: &mut dyn FnMut() -> Result<(), MachineError>) -> Result<f64, MachineError>;
 
@@ -40,6 +46,37 @@ pub trait Clocked: Machine {
         Self: Sized,
     {
         self.launch_in(queue, kernel, blocks, bytemuck::bytes_of(arguments))
+    }
+}
+
+/// One queue of a machine, as a machine of its own: what puts kernels together works in it.
+#[derive(Debug)]
+pub struct Queue<'m, M> {
+    /// The machine.
+    pub machine: &'m M,
+    /// The queue.
+    pub number: usize,
+}
+
+impl<M: Clocked> Machine for Queue<'_, M> {
+    fn memory(&self, bytes: usize) -> Result<Memory, MachineError> {
+        self.machine.memory(bytes)
+    }
+
+    fn write(&self, to: &Memory, bytes: &[u8]) -> Result<(), MachineError> {
+        self.machine.write(to, bytes)
+    }
+
+    fn read(&self, from: &Memory, into: &mut [u8]) -> Result<(), MachineError> {
+        self.machine.read(from, into)
+    }
+
+    fn clear(&self, memory: &Memory) -> Result<(), MachineError> {
+        self.machine.clear_in(self.number, memory)
+    }
+
+    fn launch(&self, kernel: Kernel, blocks: u32, arguments: &[u8]) -> Result<(), MachineError> {
+        self.machine.launch_in(self.number, kernel, blocks, arguments)
     }
 }
 
@@ -66,6 +103,14 @@ impl Clocked for Processor {
 
     fn launch_in(&self, _: usize, kernel: Kernel, blocks: u32, arguments: &[u8]) -> Result<(), MachineError> {
         self.launch(kernel, blocks, arguments)
+    }
+
+    fn clear_in(&self, _: usize, memory: &Memory) -> Result<(), MachineError> {
+        self.clear(memory)
+    }
+
+    fn join(&self) -> Result<(), MachineError> {
+        Ok(())
     }
 
     fn seconds(&self, work: &mut dyn FnMut() -> Result<(), MachineError>) -> Result<f64, MachineError> {

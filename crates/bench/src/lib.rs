@@ -4,6 +4,7 @@ pub mod card;
 pub mod cards;
 pub mod clocked;
 pub mod device;
+mod partition;
 pub mod predict;
 pub mod run;
 pub mod simulated;

@@ -5,7 +5,9 @@
 use serde::Serialize;
 
 /// Partitions of a proof of a 32 GiB sector.
-const PARTITIONS: f64 = 10.0;
+pub(crate) const PARTITIONS: f64 = 10.0;
+/// Domain of a partition, as a logarithm.
+pub(crate) const PARTITION_LOG: i32 = 27;
 /// Moved to the card for each partition, GB: three vectors of the circuit, points for the first sum, points for the others.
 const VECTORS_GB: f64 = 12.5;
 const FIRST_POINTS_GB: f64 = 12.9;
@@ -51,6 +53,8 @@ pub struct CardFigures {
     pub products_per_s: f64,
     /// Chosen points, per second, where they are in the card's memory; `None` where not known: then the copy limits.
     pub chosen_per_s: Option<f64>,
+    /// A whole partition, seconds, where it was measured: then it counts, and not the sum of its parts.
+    pub partition_s: Option<f64>,
 }
 
 /// What is known of a host. `None`: not told; then it is left out, and said to be.
@@ -116,7 +120,7 @@ pub struct Prediction {
 }
 
 /// Seconds that a card takes for a proof, and whether its copies take the most of it.
-fn card_s(card: &CardFigures) -> (f64, Limit) {
+pub(crate) fn card_s(card: &CardFigures) -> (f64, Limit) {
     let copy = |gigabytes: f64| gigabytes / card.pinned_gb_s;
     let transforms = TRANSFORMS * card.transform_s;
     let vectors = copy(VECTORS_GB);
@@ -124,7 +128,8 @@ fn card_s(card: &CardFigures) -> (f64, Limit) {
     let first = vectors.max(transforms) + vectors.min(transforms) / 3.0;
     let products = (PRODUCTS / card.products_per_s).max(copy(FIRST_POINTS_GB));
     let chosen = card.chosen_per_s.map_or(0.0, |rate| CHOSEN / rate).max(copy(OTHER_POINTS_GB));
-    let whole = PARTITIONS * (first + products + chosen + REST_S + PAUSE_S);
+    let partition = card.partition_s.unwrap_or(first + products + chosen);
+    let whole = PARTITIONS * (partition + REST_S + PAUSE_S);
     let copies = PARTITIONS * copy(VECTORS_GB + FIRST_POINTS_GB + OTHER_POINTS_GB);
     (whole, if copies * 2.0 > whole { Limit::Copies } else { Limit::Card })
 }
@@ -146,7 +151,7 @@ fn at_once(host: &HostFigures) -> Option<(f64, Limit)> {
 /// sense.
 pub fn predict(card: &CardFigures, cards: u32, host: &HostFigures) -> Option<Prediction> {
     let sane = |value: f64| value.is_finite() && value > 0.0;
-    if cards == 0 || ![card.pinned_gb_s, card.transform_s, card.products_per_s].into_iter().all(sane) {
+    if cards == 0 || ![card.pinned_gb_s, card.transform_s, card.products_per_s].into_iter().chain(card.partition_s).all(sane) {
         return None;
     }
     let (card_s, card_limit) = card_s(card);
@@ -191,8 +196,13 @@ mod tests {
     use super::*;
 
     /// The one workstation of which public figures exist: an RTX 5070 Ti behind PCIe 5.0 x16, 96 cores, 512 GiB and more.
-    const WORKSTATION: CardFigures =
-        CardFigures { pinned_gb_s: 53.0, transform_s: 0.085, products_per_s: 1.34e8 / 1.15, chosen_per_s: None };
+    const WORKSTATION: CardFigures = CardFigures {
+        pinned_gb_s: 53.0,
+        transform_s: 0.085,
+        products_per_s: 1.34e8 / 1.15,
+        chosen_per_s: None,
+        partition_s: None,
+    };
 
     fn host(memory_gib: f64) -> HostFigures {
         HostFigures { memory_gib: Some(memory_gib), cores: Some(96.0), memory_gb_s: Some(300.0), core_speed: Some(1.0) }
@@ -225,7 +235,7 @@ mod tests {
     #[test]
     fn behind_a_slow_link_every_card_is_the_same() {
         let slow = |transform_s, products_per_s| {
-            let card = CardFigures { pinned_gb_s: 6.0, transform_s, products_per_s, chosen_per_s: None };
+            let card = CardFigures { pinned_gb_s: 6.0, transform_s, products_per_s, chosen_per_s: None, partition_s: None };
             predict(&card, 1, &HostFigures::default()).unwrap()
         };
         let (fast, modest) = (slow(0.03, 4e8), slow(0.13, 1e8));
@@ -237,7 +247,8 @@ mod tests {
 
     #[test]
     fn a_small_host_limits_any_card() {
-        let card = CardFigures { pinned_gb_s: 50.0, transform_s: 0.02, products_per_s: 5e8, chosen_per_s: Some(1e9) };
+        let card =
+            CardFigures { pinned_gb_s: 50.0, transform_s: 0.02, products_per_s: 5e8, chosen_per_s: Some(1e9), partition_s: None };
         let prediction = predict(&card, 1, &HostFigures { memory_gib: Some(128.0), cores: Some(32.0), ..HostFigures::default() });
         let prediction = prediction.unwrap();
         assert_eq!(prediction.limit, Limit::HostMemory);

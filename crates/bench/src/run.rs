@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::cards::{ADDS_A_CYCLE, PRODUCTS_A_LEVEL, PRODUCTS_A_POINT, model_of};
 use crate::device::{Device, Fault, Identity, Reading, reasons};
-use crate::predict::{CardFigures, HostFigures, Prediction, predict, transform_at_prover_size};
+use crate::partition;
+use crate::predict::{CardFigures, HostFigures, PARTITIONS, Prediction, predict, transform_at_prover_size};
 use crate::work::Test;
 
 /// Version of the record's form, and of what is measured; records of different versions are not compared.
@@ -16,6 +17,10 @@ const RUNS: (usize, usize) = (10, 30);
 const SURE: (f64, f64) = (0.005, 0.01);
 /// Work before the first figure, seconds: quick, else. Cards slow down as they warm up; figures of cold ones are too good.
 const WARM_UP_S: (f64, f64) = (5.0, 15.0);
+/// Share of the host's memory that a test may pin.
+const PINNED_SHARE: f64 = 0.25;
+/// Smallest partition whose figure stands for the prover's own: in smaller ones starts and ends of batches weigh too much.
+const PARTITION_LEAST: u32 = 24;
 /// Seconds that a test takes at most.
 const TEST_S: f64 = 8.0;
 /// Of a soak's runs one in so many is kept with what the driver said.
@@ -158,11 +163,12 @@ pub fn checks() -> Vec<Test> {
         Test::Transform(16),
         Test::Products(14),
         Test::Streamed(14),
+        Test::Partition(12),
     ]
 }
 
 /// The tests, in order, as far as the card's memory allows.
-fn tests(depth: Depth, card: &Identity) -> Vec<Test> {
+fn tests(depth: Depth, card: &Identity, host: &HostFigures) -> Vec<Test> {
     let quick = depth == Depth::Quick;
     let blocks = card.processors.unwrap_or(64) * 16;
     // Larger than any cache.
@@ -187,17 +193,26 @@ fn tests(depth: Depth, card: &Identity) -> Vec<Test> {
     all.extend(transforms.into_iter().map(Test::Transform));
     all.extend(sums.into_iter().map(Test::Products));
     all.push(Test::Streamed(if quick { 22 } else { 24 }));
+    all.extend(if quick { vec![22] } else { vec![24, 26] }.into_iter().map(Test::Partition));
+    let host = host.memory_gib.map(|gib| gib * 2_f64.powi(30) * PINNED_SHARE);
     all.retain(|test| match test {
         Test::Transform(log) => 2_f64.powi(*log as i32) * 32.0 < room,
         // Points, scalars, entries of sixteen windows, buckets.
         Test::Products(log) => 2_f64.powi(*log as i32) * 192.0 + 1.2e8 < room,
+        // A host that does not tell its memory is not asked for much of it.
+        Test::Partition(log) => {
+            partition::bytes(*log) < room && host.map_or(*log <= 24, |most| partition::pinned_bytes(*log) < most)
+        }
         _ => true,
     });
     all
 }
 
 fn is_copy(test: Test) -> bool {
-    matches!(test, Test::CopyIn(_) | Test::CopyInPageable(_) | Test::CopyOut(_) | Test::CopyBoth(_) | Test::Streamed(_))
+    matches!(
+        test,
+        Test::CopyIn(_) | Test::CopyInPageable(_) | Test::CopyOut(_) | Test::CopyBoth(_) | Test::Streamed(_) | Test::Partition(_)
+    )
 }
 
 /// Held back by heat or by the hardware: not by the power that it may draw, which is usual.
@@ -289,7 +304,7 @@ fn of_most(test: Test, rate: f64, clock_mhz: Option<f64>, card: &Identity) -> Op
 /// Runs a benchmark. `tell` is called before each step; where it gives false, the rest is left.
 pub fn run(device: &mut dyn Device, depth: Depth, host: &HostFigures, tell: &mut dyn FnMut(&Progress) -> bool) -> Record {
     let card = device.identity();
-    let (checks, tests) = (checks(), tests(depth, &card));
+    let (checks, tests) = (checks(), tests(depth, &card, host));
     let of = checks.len() + 1 + tests.len() + usize::from(matches!(depth, Depth::Soak(_)));
     let mut record = Record {
         version: RECORD_VERSION,
@@ -385,7 +400,12 @@ fn sustained(figures: CardFigures, soak: &[(f64, f64)]) -> CardFigures {
         return figures;
     }
     let kept = (last.iter().map(|(_, rate)| rate).sum::<f64>() / last.len() as f64).min(1.0);
-    CardFigures { transform_s: figures.transform_s / kept, products_per_s: figures.products_per_s * kept, ..figures }
+    CardFigures {
+        transform_s: figures.transform_s / kept,
+        products_per_s: figures.products_per_s * kept,
+        partition_s: figures.partition_s.map(|seconds| seconds / kept),
+        ..figures
+    }
 }
 
 /// What the prediction is made from, where enough was measured.
@@ -402,6 +422,9 @@ fn figures(measured: &[Measured]) -> Option<CardFigures> {
         products_per_s,
         // The streamed sum is limited by the link wherever it was measured: the model takes the link for it.
         chosen_per_s: None,
+        partition_s: largest(|test| if let Test::Partition(log) = test { Some(log) } else { None })
+            .filter(|(log, _)| *log >= PARTITION_LEAST)
+            .map(|(_, proofs_per_h)| 3600.0 / PARTITIONS / proofs_per_h),
     })
 }
 
@@ -544,7 +567,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_the_card_is_not_tried() {
         let small = Identity { memory_bytes: Some(4 << 30), ..Identity::default() };
-        let tests = tests(Depth::Full, &small);
+        let tests = tests(Depth::Full, &small, &HostFigures::default());
         assert!(!tests.contains(&Test::Transform(27)) && tests.contains(&Test::Transform(24)), "{tests:?}");
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::cards::{ADDS_A_CYCLE, Model, PRODUCTS_A_LEVEL, PRODUCTS_A_POINT, model_of};
 use crate::device::{Device, Fault, Identity, LOOK_EVERY, OneRun, Reading, reasons};
+use crate::predict::{CardFigures, card_s, transform_at_prover_size};
 use crate::work::Test;
 
 /// What is wrong with a simulated card.
@@ -104,6 +105,17 @@ impl Simulated {
                 .min(by_memory(64.0 * f64::from(log.div_ceil(9)))),
             Test::Products(_) => model.fp_peak(ghz) * SUMS / PRODUCTS_A_POINT,
             Test::Streamed(_) => link * 0.97,
+            Test::Partition(_) => {
+                let (log, of_24) = (24, 2_f64.powi(24));
+                let figures = CardFigures {
+                    pinned_gb_s: self.link_gb_s,
+                    transform_s: transform_at_prover_size(log, of_24 / self.rate(Test::Transform(log))),
+                    products_per_s: self.rate(Test::Products(log)),
+                    chosen_per_s: None,
+                    partition_s: None,
+                };
+                3600.0 / card_s(&figures).0
+            }
         }
     }
 }

@@ -7,6 +7,8 @@ use dwell_kernels::{
 use serde::Serialize;
 
 use crate::clocked::{Clocked, Part, QUEUES};
+use crate::partition;
+use crate::predict::{PARTITION_LOG, PARTITIONS};
 
 /// Bytes of a quad.
 const QUAD: u64 = 16;
@@ -16,8 +18,8 @@ const ADD_ROUNDS: u32 = 16_384;
 /// Results that are checked one by one where all of them would take the processor too long.
 const SPOT_CHECKS: usize = 8;
 /// Points of the series that sums are made of: (start + i stride) G.
-const START: u64 = 0x1234_5678;
-const STRIDE: u64 = 0x9e37_79b1;
+pub(crate) const START: u64 = 0x1234_5678;
+pub(crate) const STRIDE: u64 = 0x9e37_79b1;
 
 /// A test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -51,6 +53,8 @@ pub enum Test {
     Products(u32),
     /// Chosen points streamed from pinned memory: 2^log points.
     Streamed(u32),
+    /// All that a card does for a partition of a proof, of a domain of 2^log; the prover's own is 2^27.
+    Partition(u32),
 }
 
 impl Test {
@@ -68,6 +72,7 @@ impl Test {
             Self::MultiplyAdd(_) | Self::MultiplyAddWide(_) | Self::ScalarProducts(_) | Self::BaseProducts(_) => "1/s",
             Self::Transform(_) => "elements/s",
             Self::Products(_) => "points/s",
+            Self::Partition(_) => "proofs/h",
         }
     }
 
@@ -88,10 +93,11 @@ impl Test {
             Self::Transform(log) => format!("Transform of 2^{log}"),
             Self::Products(log) => format!("Sum of 2^{log} products"),
             Self::Streamed(log) => format!("Streamed sum of 2^{log} points"),
+            Self::Partition(log) => format!("Whole partition of 2^{log}"),
         }
     }
 
-    /// Work of one run: bytes moved, operations, elements or points.
+    /// Work of one run: bytes moved, operations, elements or points; of a partition proofs, times the seconds of an hour.
     pub fn amount(self) -> f64 {
         let threads = |kernel: Kernel, blocks: u32| f64::from(kernel.threads()) * f64::from(blocks);
         match self {
@@ -106,12 +112,13 @@ impl Test {
             }
             Self::Transform(log) | Self::Products(log) => 2_f64.powi(log as i32),
             Self::Streamed(log) => 2_f64.powi(log as i32) * size_of::<Affine>() as f64,
+            Self::Partition(log) => 3600.0 / PARTITIONS * 2_f64.powi(log as i32 - PARTITION_LOG),
         }
     }
 }
 
-type Run<'m> = Box<dyn FnMut() -> Result<(), MachineError> + 'm>;
-type Verify<'m> = Box<dyn FnMut() -> Result<bool, MachineError> + 'm>;
+pub(crate) type Run<'m> = Box<dyn FnMut() -> Result<(), MachineError> + 'm>;
+pub(crate) type Verify<'m> = Box<dyn FnMut() -> Result<bool, MachineError> + 'm>;
 
 /// A test that is ready to run.
 pub struct Ready<'m> {
@@ -122,7 +129,7 @@ pub struct Ready<'m> {
 }
 
 /// Numbers that repeat from run to run: splitmix64.
-fn number(seed: u64, index: u64) -> u64 {
+pub(crate) fn number(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -153,6 +160,7 @@ pub fn prepare<M: Clocked>(machine: &M, test: Test) -> Result<Ready<'_>, Machine
         Test::Transform(log) => transforms(machine, log),
         Test::Products(log) => products(machine, log),
         Test::Streamed(log) => streamed(machine, log),
+        Test::Partition(log) => partition::partition(machine, log),
     }
 }
 
@@ -258,12 +266,12 @@ fn copies<M: Clocked>(machine: &M, test: Test, bytes: u64) -> Result<Ready<'_>, 
     Ok(Ready { run, verify })
 }
 
-fn whole(memory: &Memory) -> Part<'_> {
+pub(crate) fn whole(memory: &Memory) -> Part<'_> {
     Part { memory, from: 0 }
 }
 
 /// Fills pinned memory from memory of the machine.
-fn fill<M: Clocked>(machine: &M, near: &Memory, there: &Memory, bytes: usize) -> Result<(), MachineError> {
+pub(crate) fn fill<M: Clocked>(machine: &M, near: &Memory, there: &Memory, bytes: usize) -> Result<(), MachineError> {
     machine.seconds(&mut || machine.copy_out(0, whole(near), whole(there), bytes)).map(drop)
 }
 
@@ -393,11 +401,11 @@ fn transforms<M: Clocked>(machine: &M, log: u32) -> Result<Ready<'_>, MachineErr
 }
 
 /// One, in Montgomery form.
-fn one() -> Fr {
+pub(crate) fn one() -> Fr {
     transform::root(0)
 }
 
-fn power(mut x: Fr, mut exponent: u64) -> Fr {
+pub(crate) fn power(mut x: Fr, mut exponent: u64) -> Fr {
     let mut result = one();
     while exponent > 0 {
         if exponent & 1 == 1 {
@@ -410,7 +418,7 @@ fn power(mut x: Fr, mut exponent: u64) -> Fr {
 }
 
 /// A plain scalar times G, on the processor.
-fn times_generator(scalar: Fr) -> Result<Affine, MachineError> {
+pub(crate) fn times_generator(scalar: Fr) -> Result<Affine, MachineError> {
     let (point, scalar) = (
         dwell_kernels::Machine::holding(&Processor, &[Affine::GENERATOR])?,
         dwell_kernels::Machine::holding(&Processor, &[scalar])?,
@@ -418,15 +426,27 @@ fn times_generator(scalar: Fr) -> Result<Affine, MachineError> {
     sum::products(&Processor, &point, &scalar, 1, sum::WINDOWS)
 }
 
-fn plain(number: u64) -> Fr {
+pub(crate) fn plain(number: u64) -> Fr {
     let mut limbs = [0; 8];
     (limbs[0], limbs[1]) = (number as u32, (number >> 32) as u32);
     Fr(limbs)
 }
 
 /// The factor of the point of the series at a place.
-fn factor(place: u64) -> u64 {
+pub(crate) fn factor(place: u64) -> u64 {
     START + place * STRIDE
+}
+
+/// The plain sum of the factors of chosen points: as many as there are bits, over points that begin again after `period`.
+pub(crate) fn chosen(bits: &[u32], count: u64, period: u64) -> Fr {
+    let is_chosen = |place: &u64| (bits[(place / 32) as usize] >> (place % 32)) & 1 == 1;
+    // Below 2^127: fewer than 2^40 factors of 64 bits.
+    let sum: u128 = (0..count).filter(is_chosen).map(|place| u128::from(factor(place % period))).sum();
+    let mut limbs = [0; 8];
+    for (place, limb) in limbs.iter_mut().take(4).enumerate() {
+        *limb = (sum >> (32 * place)) as u32;
+    }
+    Fr(limbs)
 }
 
 /// The plain sum of terms a[i] b[i], from Montgomery products: a b is (a b R) / R, with R squared put in by a first product.
@@ -499,9 +519,7 @@ fn streamed<M: Clocked>(machine: &M, log: u32) -> Result<Ready<'_>, MachineError
     let verify: Verify<'_> = Box::new(move || {
         machine.seconds(&mut || again())?;
         let got = Processor.total(&machine.items::<Sum>(&out, sums)?);
-        let chosen = (0..count as u64).filter(|place| (words[(place / 32) as usize] >> (place % 32)) & 1 == 1);
-        let whole = dot(chosen.map(|place| (plain(1), factor(place))));
-        Ok(got == times_generator(whole)?)
+        Ok(got == times_generator(chosen(&words, count as u64, count as u64))?)
     });
     Ok(Ready { run, verify })
 }
@@ -516,7 +534,7 @@ mod tests {
     use super::*;
 
     /// Every test at a size that the processor can do.
-    const SMALL: [Test; 14] = [
+    const SMALL: [Test; 15] = [
         Test::MemoryRead(1 << 16),
         Test::MemoryWrite(1 << 16),
         Test::MemoryCopy(1 << 16),
@@ -531,6 +549,7 @@ mod tests {
         Test::Transform(12),
         Test::Products(10),
         Test::Streamed(10),
+        Test::Partition(10),
     ];
 
     /// A machine of which one bit in what is read from it is wrong, or which takes orders and does nothing.
@@ -585,6 +604,14 @@ mod tests {
 
         fn launch_in(&self, queue: usize, kernel: Kernel, blocks: u32, arguments: &[u8]) -> Result<(), MachineError> {
             self.unless_idle(|| Processor.launch_in(queue, kernel, blocks, arguments))
+        }
+
+        fn clear_in(&self, _: usize, memory: &Memory) -> Result<(), MachineError> {
+            Processor.clear(memory)
+        }
+
+        fn join(&self) -> Result<(), MachineError> {
+            Processor.join()
         }
 
         fn seconds(&self, work: &mut dyn FnMut() -> Result<(), MachineError>) -> Result<f64, MachineError> {
