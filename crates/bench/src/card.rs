@@ -47,6 +47,9 @@ pub enum NoCard {
     /// The driver failed.
     #[error("the NVIDIA driver failed: {0}")]
     Failed(String),
+    /// No simulated card of this name.
+    #[error("no simulated card is called {0:?}; there are: {names}", names = crate::simulated::names().join(", "))]
+    Unknown(String),
 }
 
 fn failed(error: DriverError) -> MachineError {
@@ -66,10 +69,10 @@ pub struct Card {
     functions: HashMap<Kernel, sys::CUfunction>,
     queues: [sys::CUstream; QUEUES],
     name: String,
+    uuid: String,
     capability: i32,
     processors: i32,
     memory_bytes: usize,
-    cuda: i32,
 }
 
 /// How many cards there are.
@@ -79,8 +82,8 @@ pub fn cards() -> Result<u32, NoCard> {
     Ok(u32::try_from(count).unwrap_or(0))
 }
 
-/// Finds the driver. Gives the version of CUDA that it supports.
-fn driver() -> Result<i32, NoCard> {
+/// Finds the driver, of a version that takes the kernels.
+fn driver() -> Result<(), NoCard> {
     // SAFETY: only looks for the library. Every other call panics where it is missing.
     if !unsafe { sys::is_culib_present() } {
         return Err(NoCard::NoDriver);
@@ -92,13 +95,19 @@ fn driver() -> Result<i32, NoCard> {
     if version < CUDA_LEAST {
         return Err(NoCard::OldDriver { have: format!("{}.{}", version / 1000, version % 1000 / 10) });
     }
-    Ok(version)
+    Ok(())
+}
+
+/// A card's own number, as the driver's tools write it.
+fn uuid_of(bytes: [u8; 16]) -> String {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let [first, second, third, fourth, last] = [&bytes[..4], &bytes[4..6], &bytes[6..8], &bytes[8..10], &bytes[10..]].map(hex);
+    format!("GPU-{first}-{second}-{third}-{fourth}-{last}")
 }
 
 impl Card {
     /// Takes a card, by its number in the driver's order, and has the driver compile the kernels for it.
     pub fn open(number: u32) -> Result<Self, NoCard> {
-        let cuda = driver()?;
         let have = cards()?;
         if number >= have {
             return Err(NoCard::Number { wanted: number, have });
@@ -115,6 +124,7 @@ impl Card {
             CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
         };
         let name = result::device::get_name(device).map_err(no)?;
+        let uuid = uuid_of(result::device::get_uuid(device).map_err(no)?.bytes.map(|byte| byte as u8));
         let capability = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)? * 10
             + attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         if capability < CAPABILITY_LEAST {
@@ -134,7 +144,7 @@ impl Card {
         }
         let queue = || result::stream::create(result::stream::StreamKind::NonBlocking).map_err(no);
         let queues = [queue()?, queue()?];
-        Ok(Self { context, module, functions, queues, name, capability, processors, memory_bytes, cuda })
+        Ok(Self { context, module, functions, queues, name, uuid, capability, processors, memory_bytes })
     }
 
     /// Its name, as the driver gives it.
@@ -157,9 +167,9 @@ impl Card {
         self.memory_bytes as u64
     }
 
-    /// The CUDA that the driver supports, e.g. 12040.
-    pub fn cuda(&self) -> u32 {
-        self.cuda.unsigned_abs()
+    /// Its own number.
+    pub fn uuid(&self) -> &str {
+        &self.uuid
     }
 
     fn wait(&self) -> Result<(), MachineError> {

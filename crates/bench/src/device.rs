@@ -4,12 +4,14 @@ use std::time::Instant;
 
 use dwell_kernels::MachineError;
 use nvml_wrapper::Nvml;
-use nvml_wrapper::enum_wrappers::device::{Clock, PcieUtilCounter, TemperatureSensor};
+use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError as EccError, PcieUtilCounter, TemperatureSensor};
 use serde::Serialize;
 
 use crate::card::{Card, NoCard};
 use crate::clocked::Clocked;
+use crate::simulated::Simulated;
 use crate::work::{Test, prepare};
+use crate::xid::Xids;
 
 /// A card, as it is told of.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -59,6 +61,26 @@ pub struct Reading {
     pub others: Option<u32>,
 }
 
+/// What the driver counts over a card's life, read before and after a benchmark. `None`: not told here, as on most cards for
+/// games and on rented machines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Health {
+    /// Memory errors are corrected (ECC).
+    pub ecc: Option<bool>,
+    /// Memory errors that were corrected since the card was made.
+    pub corrected: Option<u64>,
+    /// Memory errors that were not.
+    pub uncorrected: Option<u64>,
+    /// Pages of memory wait for a restart to be taken out of use.
+    pub pages_pending: Option<bool>,
+    /// Packets that the link had to send again.
+    pub link_replays: Option<u32>,
+    /// It is cut into slices (MIG).
+    pub sliced: Option<bool>,
+    /// Power that it may draw as it was made, W.
+    pub power_default_w: Option<f64>,
+}
+
 /// Reasons for low clocks, as the driver's bits. Source: NVML, clocks event reasons.
 pub mod reasons {
     /// Nothing to do.
@@ -88,6 +110,20 @@ pub enum Fault {
     /// There is not so much memory.
     #[error("there is no room for it")]
     NoRoom,
+    /// It was broken off.
+    #[error("it was broken off")]
+    Stopped,
+}
+
+/// What follows a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Another.
+    Again,
+    /// The check of the result.
+    Check,
+    /// Nothing: the test is broken off.
+    Stop,
 }
 
 /// One run of a test.
@@ -111,11 +147,17 @@ pub trait Device {
 
     /// Runs a test once, so that nothing of what follows is a first time, and checks its result.
     fn check(&mut self, test: Test) -> Result<(), Fault> {
-        self.time(test, &mut |_| false)
+        self.time(test, &mut |_| Next::Check)
     }
 
-    /// Runs a test again and again, on data that is made once, for as long as `more` says so; checks the result at the end.
-    fn time(&mut self, test: Test, more: &mut dyn FnMut(&OneRun) -> bool) -> Result<(), Fault>;
+    /// Runs a test again and again, on data that is made once, for as long as `next` says so; checks the result at the end.
+    fn time(&mut self, test: Test, next: &mut dyn FnMut(&OneRun) -> Next) -> Result<(), Fault>;
+
+    /// What the driver has counted until now.
+    fn health(&mut self) -> Health;
+
+    /// Errors of this card that the driver reported since it was taken: NVIDIA's numbers (Xid), as far as they are told here.
+    fn xids(&mut self) -> Vec<u64>;
 
     /// What the driver says now.
     fn reading(&mut self) -> Reading;
@@ -124,29 +166,51 @@ pub trait Device {
     fn passed_s(&self) -> f64;
 }
 
+/// A card that is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    /// A card in this machine, by its number in the driver's order.
+    Number(u32),
+    /// A simulated one, by its name.
+    Simulated(String),
+}
+
+impl Which {
+    /// Takes it. The driver binds a card to the thread that takes it.
+    pub fn open(&self) -> Result<Box<dyn Device>, NoCard> {
+        match self {
+            Self::Number(number) => Ok(Box::new(Real::open(*number)?)),
+            Self::Simulated(name) => Ok(Box::new(Simulated::named(name).ok_or_else(|| NoCard::Unknown(name.clone()))?)),
+        }
+    }
+}
+
 /// A card in this machine.
 pub struct Real {
     card: Card,
     nvml: Option<Nvml>,
-    number: u32,
+    xids: Xids,
     began: Instant,
 }
 
 impl std::fmt::Debug for Real {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Real").field("card", &self.card).field("number", &self.number).finish_non_exhaustive()
+        f.debug_struct("Real").field("card", &self.card).finish_non_exhaustive()
     }
 }
 
 impl Real {
     /// Takes a card, by its number.
     pub fn open(number: u32) -> Result<Self, NoCard> {
+        let card = Card::open(number)?;
         // Without NVML there are figures, and nothing beside them.
-        Ok(Self { card: Card::open(number)?, nvml: Nvml::init().ok(), number, began: Instant::now() })
+        let xids = Xids::watch(card.uuid());
+        Ok(Self { card, nvml: Nvml::init().ok(), xids, began: Instant::now() })
     }
 
     fn told<T>(&self, ask: impl FnOnce(&nvml_wrapper::Device<'_>) -> Result<T, nvml_wrapper::error::NvmlError>) -> Option<T> {
-        let device = self.nvml.as_ref()?.device_by_index(self.number).ok()?;
+        // The two libraries number cards in orders of their own.
+        let device = self.nvml.as_ref()?.device_by_uuid(self.card.uuid()).ok()?;
         ask(&device).ok()
     }
 }
@@ -166,20 +230,22 @@ impl Device for Real {
             processors: Some(self.card.processors()),
             memory_bytes: Some(self.card.memory_bytes()),
             driver: self.nvml.as_ref().and_then(|nvml| nvml.sys_driver_version().ok()),
-            uuid: self.told(|device| device.uuid()),
+            uuid: Some(self.card.uuid().to_owned()),
             simulated: false,
         }
     }
 
-    fn time(&mut self, test: Test, more: &mut dyn FnMut(&OneRun) -> bool) -> Result<(), Fault> {
+    fn time(&mut self, test: Test, next: &mut dyn FnMut(&OneRun) -> Next) -> Result<(), Fault> {
         let mut ready = prepare(&self.card, test).map_err(fault)?;
         // The first run is not counted.
         self.card.seconds(&mut ready.run).map_err(fault)?;
         for run in 1.. {
             let seconds = self.card.seconds(&mut ready.run).map_err(fault)?;
             let reading = (run % LOOK_EVERY == 0).then(|| self.now());
-            if !more(&OneRun { seconds, reading, passed_s: self.passed_s() }) {
-                break;
+            match next(&OneRun { seconds, reading, passed_s: self.passed_s() }) {
+                Next::Again => {}
+                Next::Check => break,
+                Next::Stop => return Err(Fault::Stopped),
             }
         }
         if (ready.verify)().map_err(fault)? { Ok(()) } else { Err(Fault::Wrong) }
@@ -187,6 +253,25 @@ impl Device for Real {
 
     fn reading(&mut self) -> Reading {
         self.now()
+    }
+
+    fn health(&mut self) -> Health {
+        let errors = |what| self.told(|device| device.total_ecc_errors(what, EccCounter::Aggregate));
+        Health {
+            ecc: self.told(|device| device.is_ecc_enabled()).map(|state| state.currently_enabled),
+            corrected: errors(EccError::Corrected),
+            uncorrected: errors(EccError::Uncorrected),
+            pages_pending: self.told(|device| device.are_pages_pending_retired()),
+            link_replays: self.told(|device| device.pcie_replay_counter()),
+            sliced: self.told(|device| device.mig_mode()).map(|mode| mode.current != 0),
+            power_default_w: self
+                .told(|device| device.power_management_limit_default())
+                .map(|milliwatts| f64::from(milliwatts) / 1000.0),
+        }
+    }
+
+    fn xids(&mut self) -> Vec<u64> {
+        self.xids.seen()
     }
 
     fn passed_s(&self) -> f64 {

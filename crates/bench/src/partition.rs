@@ -98,14 +98,14 @@ impl Between {
     }
 
     /// Values on the domain, in the order of the reversed index, to values on the coset.
-    fn to_coset<M: Clocked>(&self, queue: &Queue<'_, M>, data: &Memory) -> Result<(), MachineError> {
+    fn values_on_coset<M: Clocked>(&self, queue: &Queue<'_, M>, data: &Memory) -> Result<(), MachineError> {
         self.backward.apply(queue, data)?;
         transform::scale(queue, data, &self.out, self.one_in_n, self.count())?;
         self.forward.apply(queue, data)
     }
 
     /// Values of the quotient on the coset to its coefficients, plain.
-    fn from_coset<M: Clocked>(&self, queue: &Queue<'_, M>, data: &Memory) -> Result<(), MachineError> {
+    fn coefficients<M: Clocked>(&self, queue: &Queue<'_, M>, data: &Memory) -> Result<(), MachineError> {
         self.backward.apply(queue, data)?;
         transform::scale(queue, data, &self.back, self.one_in_n, self.count())?;
         transform::convert(queue, data, self.count(), true)
@@ -200,15 +200,15 @@ pub(crate) fn partition<M: Clocked>(machine: &M, log: u32) -> Result<Ready<'_>, 
             machine.copy_in(queue.number, whole(to), whole(from), element_bytes)
         };
         put(first, a, &vectors[0])?;
-        between.to_coset(first, a)?;
+        between.values_on_coset(first, a)?;
         put(second, b, &vectors[1])?;
-        between.to_coset(second, b)?;
+        between.values_on_coset(second, b)?;
         put(first, c, &vectors[2])?;
         transform::reorder(first, c, log)?;
-        between.to_coset(first, c)?;
+        between.values_on_coset(first, c)?;
         machine.join()?;
         transform::quotient(first, a, b, c, between.z, count)?;
-        between.from_coset(first, a)?;
+        between.coefficients(first, a)?;
         machine.join()?;
         let stream = |queue: usize, place: usize| {
             let from = Part { memory: &near, from: place % chunks * each };

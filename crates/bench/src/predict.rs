@@ -150,13 +150,27 @@ fn at_once(host: &HostFigures) -> Option<(f64, Limit)> {
 /// Predicts what so many equal cards in one host prove together: they share its memory and cores. `None` where a figure makes no
 /// sense.
 pub fn predict(card: &CardFigures, cards: u32, host: &HostFigures) -> Option<Prediction> {
-    let sane = |value: f64| value.is_finite() && value > 0.0;
-    if cards == 0 || ![card.pinned_gb_s, card.transform_s, card.products_per_s].into_iter().chain(card.partition_s).all(sane) {
+    predict_all(&vec![*card; cards as usize], host)
+}
+
+fn sane(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
+/// Predicts what cards in one host prove together.
+pub fn predict_all(cards: &[CardFigures], host: &HostFigures) -> Option<Prediction> {
+    let figures = |card: &CardFigures| {
+        [card.pinned_gb_s, card.transform_s, card.products_per_s].into_iter().chain(card.partition_s).all(sane)
+    };
+    if !cards.iter().all(figures) {
         return None;
     }
-    let (card_s, card_limit) = card_s(card);
-    let cards = f64::from(cards);
-    let mut parts = vec![(card_limit, card_s / cards), (Limit::Preparation, PARTITIONS * PREPARATION_S / WORKERS / cards)];
+    let each: Vec<(f64, Limit)> = cards.iter().map(card_s).collect();
+    // Each takes the next proof as soon as it has done one.
+    let all_s = 1.0 / each.iter().map(|(seconds, _)| 1.0 / seconds).sum::<f64>();
+    let (_, card_limit) = *each.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let preparation_s = PARTITIONS * PREPARATION_S / WORKERS / cards.len() as f64;
+    let mut parts = vec![(card_limit, all_s), (Limit::Preparation, preparation_s)];
     let mut left_out = Vec::new();
     match at_once(host) {
         Some((at_once, limit)) => {

@@ -3,13 +3,17 @@
 use serde::Serialize;
 
 use crate::cards::{ADDS_A_CYCLE, PRODUCTS_A_LEVEL, PRODUCTS_A_POINT, model_of};
-use crate::device::{Device, Fault, Identity, Reading, reasons};
+use crate::device::{Device, Fault, Health, Identity, Next, OneRun, Reading, reasons};
+use crate::external::External;
 use crate::partition;
 use crate::predict::{CardFigures, HostFigures, PARTITIONS, Prediction, predict, transform_at_prover_size};
+use crate::published::{self, Compared};
+use crate::verdicts::{self, Verdict};
 use crate::work::Test;
 
-/// Version of the record's form, and of what is measured; records of different versions are not compared.
-pub const RECORD_VERSION: u32 = 1;
+/// Version of the record's form, and of what is measured; records of different versions are not compared. 2: whole partitions,
+/// the driver's counters, published figures beside the card's own.
+pub const RECORD_VERSION: u32 = 2;
 
 /// Runs of a test at least, and at most.
 const RUNS: (usize, usize) = (10, 30);
@@ -25,14 +29,10 @@ const PARTITION_LEAST: u32 = 24;
 const TEST_S: f64 = 8.0;
 /// Of a soak's runs one in so many is kept with what the driver said.
 const SOAK_READINGS: u32 = 100;
-/// The soak's window, seconds, and what its worst may be of its best.
+/// The soak's window, seconds.
 const WINDOW_S: f64 = 10.0;
-const STEADY: f64 = 0.97;
-const UNSTEADY: f64 = 0.90;
-/// Readings with software thermal slowdown that are still well, as a share.
-const WARM_SHARE: f64 = 0.05;
-/// A card that reaches less than this share of what its kind does at its clock is slower than its kind.
-const SLOW: f64 = 0.75;
+/// How far it is, is told as often, seconds.
+const TELL_EVERY_S: f64 = 0.2;
 
 /// How much is done.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -75,29 +75,6 @@ pub struct Measured {
     pub of_most: Option<f64>,
 }
 
-/// How grave a verdict is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Gravity {
-    /// Good to know.
-    Note,
-    /// It costs speed.
-    Warning,
-    /// Do not prove with it.
-    Bad,
-}
-
-/// What is thought of a card.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Verdict {
-    /// A stable word.
-    pub code: &'static str,
-    /// How grave.
-    pub gravity: Gravity,
-    /// In a sentence.
-    pub text: String,
-}
-
 /// A benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Record {
@@ -117,6 +94,14 @@ pub struct Record {
     pub without: Vec<(Test, Fault)>,
     /// What the driver said.
     pub readings: Vec<Reading>,
+    /// What the driver had counted before, and what after.
+    pub health: (Health, Health),
+    /// Errors that the driver reported of the card meanwhile (Xid).
+    pub xids: Vec<u64>,
+    /// Published figures for this model of card, of tests of the same size.
+    pub published: Vec<Compared>,
+    /// What another program measured beside it.
+    pub external: Option<External>,
     /// The soak: seconds, and the rate of the mix against its first window.
     pub soak: Vec<(f64, f64)>,
     /// What is thought of it, gravest first.
@@ -130,12 +115,51 @@ pub struct Record {
 /// What is being done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Steps done, and in all.
+    /// Steps done.
     pub done: usize,
-    /// In all.
+    /// Steps in all.
     pub of: usize,
     /// In words.
     pub what: String,
+    /// A step begins.
+    pub begins: bool,
+    /// The latest that the driver said, while it works.
+    pub reading: Option<Reading>,
+}
+
+/// How far a benchmark is, and whether it goes on.
+struct Course<'t> {
+    progress: Progress,
+    told_s: f64,
+    stopped: bool,
+    tell: &'t mut dyn FnMut(&Progress) -> bool,
+}
+
+impl Course<'_> {
+    /// Tells of a step that begins. False: it does not.
+    fn begin(&mut self, done: usize, what: String) -> bool {
+        (self.progress.done, self.progress.what, self.progress.begins) = (done, what, true);
+        self.stopped |= !(self.tell)(&self.progress);
+        self.progress.begins = false;
+        !self.stopped
+    }
+
+    /// Tells of a run, now and then. False: it was broken off.
+    fn goes_on(&mut self, run: &OneRun) -> bool {
+        if run.reading.is_some() {
+            self.progress.reading = run.reading;
+        }
+        if run.passed_s - self.told_s > TELL_EVERY_S {
+            self.told_s = run.passed_s;
+            self.stopped |= !(self.tell)(&self.progress);
+        }
+        !self.stopped
+    }
+
+    /// `next`, unless it was broken off.
+    fn then(&mut self, run: &OneRun, next: Next) -> Next {
+        if self.goes_on(run) { next } else { Next::Stop }
+    }
 }
 
 /// A sum over the kernels (FNV-1a): tells one set from another.
@@ -216,7 +240,7 @@ fn is_copy(test: Test) -> bool {
 }
 
 /// Held back by heat or by the hardware: not by the power that it may draw, which is usual.
-fn is_held_back(reading: &Reading) -> bool {
+pub(crate) fn is_held_back(reading: &Reading) -> bool {
     reading.reasons.is_some_and(|bits| bits & (reasons::HARDWARE | reasons::WARM | reasons::HOT | reasons::BRAKE) != 0)
 }
 
@@ -234,14 +258,17 @@ enum Step {
 }
 
 /// Works until the card is as warm as it will be.
-fn warm(device: &mut dyn Device, test: Test, depth: Depth) -> Result<(), Fault> {
+fn warm(device: &mut dyn Device, test: Test, depth: Depth, course: &mut Course<'_>) -> Result<(), Fault> {
     let wanted_s = if depth == Depth::Quick { WARM_UP_S.0 } else { WARM_UP_S.1 };
     let began_s = device.passed_s();
-    device.time(test, &mut |run| run.passed_s - began_s < wanted_s)
+    device.time(test, &mut |run| {
+        let next = if run.passed_s - began_s < wanted_s { Next::Again } else { Next::Check };
+        course.then(run, next)
+    })
 }
 
 /// Measures one test.
-fn measure(device: &mut dyn Device, test: Test, readings: &mut Vec<Reading>) -> Result<Measured, Fault> {
+fn measure(device: &mut dyn Device, test: Test, readings: &mut Vec<Reading>, course: &mut Course<'_>) -> Result<Measured, Fault> {
     let mut rates: Vec<f64> = Vec::new();
     let mut seen: Vec<Reading> = Vec::new();
     let began_s = device.passed_s();
@@ -251,14 +278,15 @@ fn measure(device: &mut dyn Device, test: Test, readings: &mut Vec<Reading>) -> 
         rates.push(test.amount() / run.seconds);
         seen.extend(run.reading);
         if rates.len() < RUNS.0 {
-            return true;
+            return course.then(run, Next::Again);
         }
         let count = rates.len() as f64;
         let mean = rates.iter().sum::<f64>() / count;
         let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0);
         spread = variance.sqrt() / mean;
         let is_sure = 1.96 * spread / count.sqrt() < sure;
-        !is_sure && rates.len() < RUNS.1 && run.passed_s - began_s < TEST_S
+        let is_enough = is_sure || rates.len() >= RUNS.1 || run.passed_s - began_s >= TEST_S;
+        course.then(run, if is_enough { Next::Check } else { Next::Again })
     })?;
     rates.sort_by(f64::total_cmp);
     let clocks: Vec<f64> = seen.iter().filter_map(|reading| reading.clock_mhz).collect();
@@ -301,11 +329,13 @@ fn of_most(test: Test, rate: f64, clock_mhz: Option<f64>, card: &Identity) -> Op
     Some(rate / most)
 }
 
-/// Runs a benchmark. `tell` is called before each step; where it gives false, the rest is left.
+/// Runs a benchmark. `tell` is called before each step and a few times a second while one lasts; where it gives false, the rest is
+/// left, and the step with it.
 pub fn run(device: &mut dyn Device, depth: Depth, host: &HostFigures, tell: &mut dyn FnMut(&Progress) -> bool) -> Record {
     let card = device.identity();
     let (checks, tests) = (checks(), tests(depth, &card, host));
     let of = checks.len() + 1 + tests.len() + usize::from(matches!(depth, Depth::Soak(_)));
+    let before = device.health();
     let mut record = Record {
         version: RECORD_VERSION,
         kernels: kernels_sum(),
@@ -315,11 +345,17 @@ pub fn run(device: &mut dyn Device, depth: Depth, host: &HostFigures, tell: &mut
         measured: Vec::new(),
         without: Vec::new(),
         readings: vec![device.reading()],
+        health: (before, before),
+        xids: Vec::new(),
+        published: Vec::new(),
+        external: None,
         soak: Vec::new(),
         verdicts: Vec::new(),
         figures: None,
         prediction: None,
     };
+    let progress = Progress { done: 0, of, what: String::new(), begins: true, reading: None };
+    let mut course = Course { progress, told_s: device.passed_s(), stopped: false, tell };
     let warm_up = Test::BaseProducts(record.card.processors.unwrap_or(64) * 16);
     let steps = checks.into_iter().map(|test| (Step::Check, test));
     let steps = steps.chain([(Step::WarmUp, warm_up)]).chain(tests.into_iter().map(|test| (Step::Measure, test)));
@@ -329,44 +365,58 @@ pub fn run(device: &mut dyn Device, depth: Depth, host: &HostFigures, tell: &mut
             Step::WarmUp => "Warming up".to_owned(),
             Step::Measure => test.title(),
         };
-        if !tell(&Progress { done, of, what }) {
-            record.cancelled = true;
+        if !course.begin(done, what) {
             break;
         }
         let outcome = match step {
             Step::Check => device.check(test),
-            Step::WarmUp => warm(device, test, depth),
-            Step::Measure => measure(device, test, &mut record.readings).map(|measured| record.measured.push(measured)),
+            Step::WarmUp => warm(device, test, depth, &mut course),
+            Step::Measure => {
+                measure(device, test, &mut record.readings, &mut course).map(|measured| record.measured.push(measured))
+            }
         };
-        if let Err(fault) = outcome {
-            let is_lost = matches!(fault, Fault::Lost(_));
-            record.without.push((test, fault));
-            if is_lost {
-                break;
+        match outcome {
+            Ok(()) => {}
+            Err(Fault::Stopped) => break,
+            Err(fault) => {
+                let is_lost = matches!(fault, Fault::Lost(_));
+                record.without.push((test, fault));
+                if is_lost {
+                    break;
+                }
             }
         }
     }
     let is_lost = record.without.iter().any(|(_, fault)| matches!(fault, Fault::Lost(_)));
-    if let (Depth::Soak(seconds), false, false) = (depth, record.cancelled, is_lost) {
-        soak(device, seconds, &mut record, &mut |what| tell(&Progress { done: of - 1, of, what }));
+    if let (Depth::Soak(seconds), false, false) = (depth, course.stopped, is_lost) {
+        soak(device, seconds, &mut record, &mut course);
     }
+    record.cancelled = course.stopped;
+    record.health.1 = device.health();
+    record.xids = device.xids();
+    record.published = published::beside(&record.card.name, &record.measured);
     record.figures = figures(&record.measured).map(|figures| sustained(figures, &record.soak));
-    record.verdicts = verdicts(&record);
-    // A card that computes wrongly proves nothing.
-    let is_wrong = record.without.iter().any(|(_, fault)| *fault == Fault::Wrong);
-    record.prediction = record.figures.filter(|_| !is_wrong && !is_lost).and_then(|figures| predict(&figures, 1, host));
+    record.verdicts = verdicts::of(&record);
+    record.prediction = record.figures.filter(|_| record.can_prove()).and_then(|figures| predict(&figures, 1, host));
     record
 }
 
+impl Record {
+    /// A card that computes wrongly, or that is gone, proves nothing.
+    pub fn can_prove(&self) -> bool {
+        !self.without.iter().any(|(_, fault)| matches!(fault, Fault::Wrong | Fault::Lost(_)))
+    }
+}
+
 /// The mix of proving, again and again: a transform, a sum, a copy.
-fn soak(device: &mut dyn Device, seconds: f64, record: &mut Record, tell: &mut dyn FnMut(String) -> bool) {
+fn soak(device: &mut dyn Device, seconds: f64, record: &mut Record, course: &mut Course<'_>) {
     const MIX: [Test; 3] = [Test::Transform(22), Test::Products(20), Test::CopyIn(256 << 20)];
     let began_s = device.passed_s();
+    let done = course.progress.of - 1;
     let mut first_window = None;
     while device.passed_s() - began_s < seconds {
         let passed_s = device.passed_s() - began_s;
-        if !tell(format!("Soak: {passed_s:.0} of {seconds:.0} s")) {
-            record.cancelled = true;
+        if !course.begin(done, format!("Soak: {passed_s:.0} of {seconds:.0} s")) {
             return;
         }
         // Each part of the mix for a third of the window; the rate is that of one round of all.
@@ -378,11 +428,16 @@ fn soak(device: &mut dyn Device, seconds: f64, record: &mut Record, tell: &mut d
                 busy_s += run.seconds;
                 runs += 1;
                 record.readings.extend(run.reading.filter(|_| runs.is_multiple_of(SOAK_READINGS)));
-                run.passed_s - part_s < WINDOW_S / MIX.len() as f64
+                let is_over = run.passed_s - part_s >= WINDOW_S / MIX.len() as f64;
+                course.then(run, if is_over { Next::Check } else { Next::Again })
             });
-            if let Err(fault) = outcome {
-                record.without.push((test, fault));
-                return;
+            match outcome {
+                Ok(()) => {}
+                Err(Fault::Stopped) => return,
+                Err(fault) => {
+                    record.without.push((test, fault));
+                    return;
+                }
             }
             round_s += busy_s / f64::from(runs.max(1));
         }
@@ -426,78 +481,6 @@ fn figures(measured: &[Measured]) -> Option<CardFigures> {
             .filter(|(log, _)| *log >= PARTITION_LEAST)
             .map(|(_, proofs_per_h)| 3600.0 / PARTITIONS / proofs_per_h),
     })
-}
-
-fn verdicts(record: &Record) -> Vec<Verdict> {
-    let mut all = Vec::new();
-    let mut say = |code, gravity, text: String| all.push(Verdict { code, gravity, text });
-    for (test, fault) in &record.without {
-        match fault {
-            Fault::Wrong => say(
-                "computes-wrongly",
-                Gravity::Bad,
-                format!(
-                    "{}: a result was wrong. This card computes wrongly: its proofs would be refused, however fast they come.",
-                    test.title()
-                ),
-            ),
-            Fault::Lost(words) => {
-                say("lost", Gravity::Bad, format!("{}: the card does not answer any more: {words}.", test.title()));
-            }
-            Fault::NoRoom => say("no-room", Gravity::Note, format!("{}: there was no room for it.", test.title())),
-        }
-    }
-    let told: Vec<&Reading> = record.readings.iter().filter(|reading| reading.reasons.is_some()).collect();
-    let with = |bits: u64| told.iter().filter(|reading| reading.reasons.is_some_and(|has| has & bits != 0)).count();
-    let share = |count: usize| count as f64 / told.len().max(1) as f64;
-    if with(reasons::HARDWARE | reasons::HOT | reasons::BRAKE) > 1 {
-        let count = with(reasons::HARDWARE | reasons::HOT | reasons::BRAKE);
-        say(
-            "hot",
-            Gravity::Bad,
-            format!("In {count} of {} looks the hardware held the clocks back: cooling or power supply.", told.len()),
-        );
-    } else if share(with(reasons::WARM)) > WARM_SHARE {
-        say("warm", Gravity::Warning, format!("In {} of {} looks heat held the clocks back.", with(reasons::WARM), told.len()));
-    }
-    if with(reasons::POWER_CAP) > 0 {
-        let limit = record.readings.iter().find_map(|reading| reading.power_limit_w);
-        let at = limit.map_or_else(String::new, |watts| format!(" of {watts:.0} W"));
-        say("power-limited", Gravity::Note, format!("It ran at its power limit{at}, as cards do under full load."));
-    }
-    if let Some((now, most)) = record.readings.iter().filter_map(|reading| reading.link_width).max_by_key(|(now, _)| *now)
-        && now < most
-    {
-        say(
-            "narrow-link",
-            Gravity::Warning,
-            format!("Its link has {now} lanes of {most}: about six proofs an hour are lost for each GB/s."),
-        );
-    }
-    if let Some(others) = record.readings.iter().filter_map(|reading| reading.others).max().filter(|others| *others > 0) {
-        say(
-            "shared",
-            Gravity::Warning,
-            format!("{others} other processes computed on it meanwhile: the figures are theirs as well."),
-        );
-    }
-    let worst = record.soak.iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
-    let best = record.soak.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    if record.soak.len() > 1 && worst / best < STEADY {
-        let gravity = if worst / best < UNSTEADY { Gravity::Bad } else { Gravity::Warning };
-        say("unsteady", gravity, format!("Its slowest ten seconds reached {:.0} % of its fastest.", worst / best * 100.0));
-    }
-    let chains = record.measured.iter().filter(|it| matches!(it.test, Test::ScalarProducts(_) | Test::BaseProducts(_)));
-    if let Some(least) = chains.filter_map(|it| it.of_most).reduce(f64::min).filter(|least| *least < SLOW) {
-        say(
-            "slow",
-            Gravity::Warning,
-            format!("At its clock it reaches {:.0} % of what its kind can: less than usual.", least * 100.0),
-        );
-    }
-    all.sort_by_key(|verdict| std::cmp::Reverse(verdict.gravity));
-    all.dedup();
-    all
 }
 
 #[cfg(test)]

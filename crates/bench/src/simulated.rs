@@ -2,7 +2,7 @@
 //! always called simulated.
 
 use crate::cards::{ADDS_A_CYCLE, Model, PRODUCTS_A_LEVEL, PRODUCTS_A_POINT, model_of};
-use crate::device::{Device, Fault, Identity, LOOK_EVERY, OneRun, Reading, reasons};
+use crate::device::{Device, Fault, Health, Identity, LOOK_EVERY, Next, OneRun, Reading, reasons};
 use crate::predict::{CardFigures, card_s, transform_at_prover_size};
 use crate::work::Test;
 
@@ -34,6 +34,11 @@ pub const NAMES: [(&str, &str, f64, Trouble); 10] = [
     ("narrow-link", "RTX 3090", 6.1, Trouble::NarrowLink),
     ("falls-off", "RTX 4090", 25.0, Trouble::FallsOff),
 ];
+
+/// Their names.
+pub fn names() -> Vec<&'static str> {
+    NAMES.iter().map(|(name, ..)| *name).collect()
+}
 
 /// Shares of what a model could do at most that its tests reach.
 const MEMORY: f64 = 0.92;
@@ -133,19 +138,21 @@ impl Device for Simulated {
         }
     }
 
-    fn time(&mut self, test: Test, more: &mut dyn FnMut(&OneRun) -> bool) -> Result<(), Fault> {
+    fn time(&mut self, test: Test, next: &mut dyn FnMut(&OneRun) -> Next) -> Result<(), Fault> {
         /// The start of a launch.
         const LAUNCH_S: f64 = 8e-6;
         let spread = if matches!(test, Test::CopyIn(_) | Test::CopyOut(_) | Test::CopyBoth(_)) { 0.008 } else { 0.003 };
         for run in 1.. {
             if self.trouble == Trouble::FallsOff && self.passed_s > OFF_AFTER_S {
-                return Err(Fault::Lost("the driver says that no such device is there (Xid 79)".to_owned()));
+                return Err(Fault::Lost("the driver says that no such device is there".to_owned()));
             }
             let seconds = test.amount() / self.rate(test) * (1.0 + spread * self.draw()) + LAUNCH_S;
             self.passed_s += seconds;
             let reading = (run % LOOK_EVERY == 0).then(|| self.reading());
-            if !more(&OneRun { seconds, reading, passed_s: self.passed_s }) {
-                break;
+            match next(&OneRun { seconds, reading, passed_s: self.passed_s }) {
+                Next::Again => {}
+                Next::Check => break,
+                Next::Stop => return Err(Fault::Stopped),
             }
         }
         // Arithmetic in long sums is where a bad bit shows.
@@ -172,6 +179,24 @@ impl Device for Simulated {
             link_in: None,
             others: Some(0),
         }
+    }
+
+    fn health(&mut self) -> Health {
+        // Cards for data centres count memory errors; those for games do not.
+        let counts = matches!(self.model.capability, 80 | 90 | 100);
+        Health {
+            ecc: Some(counts),
+            corrected: counts.then_some(0),
+            uncorrected: counts.then_some(0),
+            pages_pending: counts.then_some(false),
+            link_replays: Some(0),
+            sliced: counts.then_some(false),
+            power_default_w: Some(350.0),
+        }
+    }
+
+    fn xids(&mut self) -> Vec<u64> {
+        if self.trouble == Trouble::FallsOff && self.passed_s > OFF_AFTER_S { vec![79] } else { Vec::new() }
     }
 
     fn passed_s(&self) -> f64 {
