@@ -14,7 +14,7 @@ mod types;
 
 pub use kernel::{Kernel, arguments};
 pub use machine::{Keep, Machine, MachineError, Memory, blocks_for, blocks_striding};
-pub use processor::{FieldOperation, Processor};
+pub use processor::{FieldOperation, Processor, arguments_bytes};
 pub use types::{Affine, Fp, Fr, Sum};
 
 /// The kernels as PTX version 8.0 for compute capability 7.5: for cards from Turing on, with drivers from 525 on, which

@@ -66,8 +66,7 @@ impl Machine for Processor {
 
     fn launch(&self, kernel: Kernel, blocks: u32, arguments: &[u8]) -> Result<(), MachineError> {
         let name = CString::new(kernel.name()).map_err(|error| MachineError::Failed(error.to_string()))?;
-        // SAFETY: reads the name alone.
-        let wanted = unsafe { dw_processor_arguments(name.as_ptr()) } as usize;
+        let wanted = arguments_bytes(kernel);
         if wanted != arguments.len() {
             let words = format!("{} takes {wanted} bytes of arguments, and was given {}", kernel.name(), arguments.len());
             return Err(MachineError::Failed(words));
@@ -77,6 +76,12 @@ impl Machine for Processor {
         let code = unsafe { dw_processor_run(name.as_ptr(), arguments.as_ptr().cast(), blocks, kernel.threads()) };
         if code == 0 { Ok(()) } else { Err(MachineError::Failed(format!("no kernel is called {}", kernel.name()))) }
     }
+}
+
+/// Bytes of arguments that a kernel reads; 0 where the processor does not have it.
+pub fn arguments_bytes(kernel: Kernel) -> usize {
+    // SAFETY: reads the name alone.
+    CString::new(kernel.name()).map_or(0, |name| unsafe { dw_processor_arguments(name.as_ptr()) } as usize)
 }
 
 fn within(memory: &Memory, bytes: usize) -> Result<(), MachineError> {

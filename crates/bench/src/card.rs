@@ -53,12 +53,13 @@ pub enum NoCard {
 }
 
 fn failed(error: DriverError) -> MachineError {
-    MachineError::Failed(format!("the card failed: {}", told(&error)))
+    MachineError::Failed(told(&error))
 }
 
 /// Only after the driver has been found: the words are the driver's.
 fn told(error: &DriverError) -> String {
-    format!("{error:?}")
+    let words = error.error_string().map_or_else(|_| "it says no more".to_owned(), |words| words.to_string_lossy().into_owned());
+    format!("{words} ({:?})", error.0)
 }
 
 /// A card, with the kernels loaded.

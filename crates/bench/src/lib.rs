@@ -1,6 +1,7 @@
 //! What a card would prove per hour: by its model before it is rented, by its figures once they are measured.
 
 pub mod batch;
+pub mod calibrate;
 pub mod card;
 pub mod cards;
 pub mod clocked;

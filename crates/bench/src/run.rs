@@ -171,7 +171,9 @@ pub fn kernels_sum() -> String {
 }
 
 /// The checks: every test at a small size.
-pub fn checks() -> Vec<Test> {
+pub fn checks(card: &Identity) -> Vec<Test> {
+    // Enough for every multiprocessor of a small card; few where there are hardly any.
+    let blocks = card.processors.map_or(64, |processors| (4 * processors).clamp(1, 64));
     vec![
         Test::MemoryRead(1 << 24),
         Test::MemoryWrite(1 << 24),
@@ -180,10 +182,10 @@ pub fn checks() -> Vec<Test> {
         Test::CopyInPageable(1 << 24),
         Test::CopyOut(1 << 24),
         Test::CopyBoth(1 << 24),
-        Test::MultiplyAdd(64),
-        Test::MultiplyAddWide(64),
-        Test::ScalarProducts(64),
-        Test::BaseProducts(64),
+        Test::MultiplyAdd(blocks),
+        Test::MultiplyAddWide(blocks),
+        Test::ScalarProducts(blocks),
+        Test::BaseProducts(blocks),
         Test::Transform(16),
         Test::Products(14),
         Test::Streamed(14),
@@ -333,7 +335,7 @@ fn of_most(test: Test, rate: f64, clock_mhz: Option<f64>, card: &Identity) -> Op
 /// left, and the step with it.
 pub fn run(device: &mut dyn Device, depth: Depth, host: &HostFigures, tell: &mut dyn FnMut(&Progress) -> bool) -> Record {
     let card = device.identity();
-    let (checks, tests) = (checks(), tests(depth, &card, host));
+    let (checks, tests) = (checks(&card), tests(depth, &card, host));
     let of = checks.len() + 1 + tests.len() + usize::from(matches!(depth, Depth::Soak(_)));
     let before = device.health();
     let mut record = Record {

@@ -117,6 +117,26 @@ impl Test {
     }
 }
 
+/// A rate with a prefix that keeps it readable: `24.9 GB/s`, `138.2 M points/s`, `104 proofs/h`.
+pub fn rate(value: f64, unit: &str) -> String {
+    if unit == "proofs/h" {
+        return format!("{value:.1} {unit}");
+    }
+    let (factor, prefix) = match value {
+        value if value >= 1e12 => (1e12, "T"),
+        value if value >= 1e9 => (1e9, "G"),
+        value if value >= 1e6 => (1e6, "M"),
+        _ => (1e3, "k"),
+    };
+    let shown = value / factor;
+    // Operations have no name: "18.2 G/s".
+    match unit {
+        "1/s" => format!("{shown:.1} {prefix}/s"),
+        "B/s" => format!("{shown:.1} {prefix}B/s"),
+        unit => format!("{shown:.1} {prefix} {unit}"),
+    }
+}
+
 pub(crate) type Run<'m> = Box<dyn FnMut() -> Result<(), MachineError> + 'm>;
 pub(crate) type Verify<'m> = Box<dyn FnMut() -> Result<bool, MachineError> + 'm>;
 
@@ -124,7 +144,7 @@ pub(crate) type Verify<'m> = Box<dyn FnMut() -> Result<bool, MachineError> + 'm>
 pub struct Ready<'m> {
     /// Puts one run into the machine's queues.
     pub run: Run<'m>,
-    /// Whether the result is right. May run the test once more, on data of its own.
+    /// Whether the result is right. Runs the test once more, on data of its own.
     pub verify: Verify<'m>,
 }
 

@@ -214,29 +214,50 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchRun {
-    /// Which card, by its number in the driver's order.
-    #[arg(long, default_value_t = 0, value_name = "N")]
-    pub(crate) device: u32,
+    /// Which cards, by their numbers in the driver's order, with commas between.
+    #[arg(long, default_value = "0", value_name = "N", value_delimiter = ',')]
+    pub(crate) device: Vec<u32>,
+    /// Every card of this machine.
+    #[arg(long, conflicts_with_all = ["device", "simulate"])]
+    pub(crate) all: bool,
+    /// Several cards at the same time, as they would prove, instead of in turn.
+    #[arg(long)]
+    pub(crate) together: bool,
+    /// Under a minute a card; so it is where nothing else is said.
+    #[arg(long, conflicts_with_all = ["full", "soak"])]
+    pub(crate) quick: bool,
     /// Under five minutes instead of under one.
     #[arg(long)]
     pub(crate) full: bool,
     /// The full run, and then the mix of proving for so long: does it stay as fast?
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) soak: Option<Duration>,
-    /// A simulated card instead; `dwellctl bench cards` lists them.
-    #[arg(long, value_name = "NAME", global = true)]
-    pub(crate) simulate: Option<String>,
-    /// Keep the record in this file.
+    /// Simulated cards instead, with commas between; `dwellctl bench cards` lists them.
+    #[arg(long, value_name = "NAME", global = true, value_delimiter = ',')]
+    pub(crate) simulate: Vec<String>,
+    /// Keep the record in this file: .json, .md, .png or .svg. May be given several times.
     #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
+    pub(crate) out: Vec<PathBuf>,
+    /// Also run the prover's own benchmark client and keep the proofs per minute that it prints. The command follows `--`:
+    /// `dwellctl bench --external -- cuzk-bench batch -t porep --c1 c1.json -c 12`.
+    #[arg(long, requires = "command_of_client")]
+    pub(crate) external: bool,
+    /// How long that client may run.
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "2h")]
+    pub(crate) external_at_most: Duration,
+    /// The command.
+    #[arg(last = true, value_name = "COMMAND", requires = "external", id = "command_of_client")]
+    pub(crate) client: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
     /// Only check that every kernel computes rightly on the card.
     Check,
-    /// List the simulated cards, and how many real ones there are.
+    /// List the cards of this machine, what the driver says of them now, and the simulated ones.
     Cards,
+    /// Published figures of the same arithmetic, with their sources.
+    Published,
     /// Put two records side by side.
     Compare {
         /// A record, as --out writes it.

@@ -1,62 +1,104 @@
-//! `dwellctl bench`: a card measured, checked and predicted from.
+//! `dwellctl bench`: cards measured, checked and predicted from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
+use dwell_commands::benchmark::batch::{Batch, batch};
+use dwell_commands::benchmark::calibrate::{Estimate, of_cards};
 use dwell_commands::benchmark::card;
-use dwell_commands::benchmark::device::{Device, Real};
-use dwell_commands::benchmark::predict::HostFigures;
-use dwell_commands::benchmark::run::{self, Depth, Gravity, Progress, Record};
-use dwell_commands::benchmark::simulated::{NAMES, Simulated};
-use dwell_commands::this_host;
+use dwell_commands::benchmark::device::{Fault, Identity, Reading, Which};
+use dwell_commands::benchmark::external::external;
+use dwell_commands::benchmark::predict::Prediction;
+use dwell_commands::benchmark::published;
+use dwell_commands::benchmark::run::{self, Depth, Progress, Record};
+use dwell_commands::benchmark::simulated::NAMES;
+use dwell_commands::benchmark::verdicts::Gravity;
+use dwell_commands::benchmark::work::rate;
+use dwell_commands::{BenchForm, Theme, bench_file, now, this_host};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::args::{Args, BenchCommand, BenchRun};
 use crate::print::{self, clean, out, remark};
+use crate::vast::{rates, tell_fleet};
 
 /// A record is smaller than this, bytes.
 const RECORD_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Something is wrong with the card.
+/// Something is wrong with a card.
 const BAD: u8 = 1;
 
-pub(crate) fn run(args: &Args, wanted: &BenchRun, command: Option<&BenchCommand>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(args: &Args, wanted: &BenchRun, command: Option<&BenchCommand>) -> anyhow::Result<ExitCode> {
     match command {
-        Some(BenchCommand::Cards) => cards(args),
+        Some(BenchCommand::Cards) => tokio::task::block_in_place(|| cards(args)),
         Some(BenchCommand::Compare { one, other }) => compare(args, one, other),
-        Some(BenchCommand::Check) => check(args, wanted),
-        None => benchmark(args, wanted),
+        Some(BenchCommand::Published) => tell_published(args),
+        Some(BenchCommand::Check) => tokio::task::block_in_place(|| check(args, wanted)),
+        None => benchmark(args, wanted).await,
     }
 }
 
-/// The card that is wanted, and the host that it is in as far as that is known.
-fn device(wanted: &BenchRun) -> anyhow::Result<(Box<dyn Device>, HostFigures)> {
-    let Some(name) = &wanted.simulate else {
-        let real = Real::open(wanted.device).context("no card can be measured here (try --simulate rtx-4090)")?;
-        return Ok((Box::new(real), this_host()));
-    };
-    let Some(simulated) = Simulated::named(name) else {
-        let names: Vec<&str> = NAMES.iter().map(|(name, ..)| *name).collect();
-        bail!("no simulated card is called {name:?}; there are: {}", names.join(", "));
-    };
-    // Its host is not simulated: the prediction says that it is left out.
-    Ok((Box::new(simulated), HostFigures::default()))
+/// The cards that are wanted.
+fn which(wanted: &BenchRun) -> anyhow::Result<Vec<Which>> {
+    let without = "no card can be measured here (try --simulate rtx-4090)";
+    Ok(if !wanted.simulate.is_empty() {
+        wanted.simulate.iter().cloned().map(Which::Simulated).collect()
+    } else if wanted.all {
+        let count = card::cards().context(without)?;
+        anyhow::ensure!(count > 0, without);
+        (0..count).map(Which::Number).collect()
+    } else {
+        card::cards().context(without)?;
+        wanted.device.iter().copied().map(Which::Number).collect()
+    })
+}
+
+/// A card in a line: what it is, and how it does now.
+fn in_words(card: &Identity, reading: &Reading) -> String {
+    let mut parts = vec![clean(&card.name)];
+    parts.extend(card.memory_bytes.map(|bytes| format!("{:.0} GiB", bytes as f64 / 2_f64.powi(30))));
+    parts.extend(card.driver.as_deref().map(|driver| format!("driver {}", clean(driver))));
+    parts.extend(reading.link_generation.zip(reading.link_width).map(|((generation, _), (lanes, most))| {
+        // A link at rest tells a lower generation.
+        format!("PCIe {generation} now, {lanes} of {most} lanes")
+    }));
+    parts.extend(reading.temperature_c.map(|degrees| format!("{degrees:.0} \u{b0}C")));
+    parts.extend(reading.power_w.zip(reading.power_limit_w).map(|(now, most)| format!("{now:.0} of {most:.0} W")));
+    parts.extend(reading.others.filter(|others| *others > 0).map(|others| format!("{others} other processes on it")));
+    parts.extend(card.uuid.as_deref().map(clean));
+    parts.join(", ")
 }
 
 fn cards(args: &Args) -> anyhow::Result<ExitCode> {
-    let real = card::cards();
+    let found = card::cards();
+    let real: Vec<Result<(Identity, Value, String), String>> = (0..*found.as_ref().unwrap_or(&0))
+        .map(|number| {
+            let mut device = Which::Number(number).open().map_err(|error| error.to_string())?;
+            let (card, reading) = (device.identity(), device.reading());
+            let words = in_words(&card, &reading);
+            let told = json!({ "card": card, "now": reading, "health": device.health() });
+            Ok((card, told, words))
+        })
+        .collect();
+    let error = found.as_ref().err().map(ToString::to_string);
     if args.json {
         let simulated: Vec<Value> = NAMES.iter().map(|(name, model, ..)| json!({ "name": name, "model": model })).collect();
-        let error = real.as_ref().err().map(ToString::to_string);
-        print::json(&json!({ "real": real.ok(), "error": error, "simulated": simulated }), true)?;
+        let cards: Vec<Value> =
+            real.into_iter().map(|card| card.map_or_else(|error| json!({ "error": error }), |(_, told, _)| told)).collect();
+        print::json(&json!({ "real": found.ok(), "cards": cards, "error": error, "simulated": simulated }), true)?;
         return Ok(ExitCode::SUCCESS);
     }
-    match real {
-        Ok(count) => out(&format!("cards in this machine: {count}")),
-        Err(error) => out(&format!("no card can be measured here: {error}")),
+    match error {
+        Some(error) => out(&format!("no card can be measured here: {error}")),
+        None => out(&format!("cards in this machine: {}", real.len())),
+    }
+    for (number, card) in real.iter().enumerate() {
+        match card {
+            Ok((_, _, words)) => out(&format!("  {number}  {words}")),
+            Err(error) => out(&format!("  {number}  {}", clean(error))),
+        }
     }
     out("simulated:");
     NAMES.iter().for_each(|(name, model, ..)| out(&format!("  {name:<14} {model}")));
@@ -64,34 +106,42 @@ fn cards(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn check(args: &Args, wanted: &BenchRun) -> anyhow::Result<ExitCode> {
-    let (mut device, _) = device(wanted)?;
-    let outcomes: Vec<(String, Option<String>)> =
-        run::checks().into_iter().map(|test| (test.title(), device.check(test).err().map(|fault| fault.to_string()))).collect();
-    let failed = outcomes.iter().filter(|(_, fault)| fault.is_some()).count();
-    if args.json {
-        let checks: Vec<Value> = outcomes.iter().map(|(title, fault)| json!({ "check": title, "fault": fault })).collect();
-        print::json(&json!({ "card": device.identity(), "checks": checks }), true)?;
-    } else {
-        out(&clean(&device.identity().name));
-        for (title, fault) in &outcomes {
-            out(&format!(
-                "{} {title}{}",
-                if fault.is_some() { "LOOK" } else { "ok  " },
-                fault.as_ref().map_or_else(String::new, |fault| format!(": {fault}"))
-            ));
+    let mut failed = 0;
+    let mut told = Vec::new();
+    for which in which(wanted)? {
+        let mut device = which.open()?;
+        let card = device.identity();
+        if !args.json {
+            out(&clean(&card.name));
         }
+        let mut checks = Vec::new();
+        for test in run::checks(&card) {
+            let fault = device.check(test).err();
+            let is_lost = matches!(fault, Some(Fault::Lost(_)));
+            let fault = fault.map(|fault| fault.to_string());
+            failed += usize::from(fault.is_some());
+            if !args.json {
+                let (mark, words) = match &fault {
+                    Some(fault) => ("LOOK", format!(": {}", clean(fault))),
+                    None => ("ok  ", String::new()),
+                };
+                out(&format!("{mark} {}{words}", test.title()));
+            }
+            checks.push(json!({ "check": test.title(), "fault": fault }));
+            if is_lost {
+                break;
+            }
+        }
+        told.push(json!({ "card": card, "checks": checks, "xids": device.xids() }));
+    }
+    if args.json {
+        print::json(&told, true)?;
     }
     Ok(ExitCode::from(if failed > 0 { BAD } else { 0 }))
 }
 
-fn benchmark(args: &Args, wanted: &BenchRun) -> anyhow::Result<ExitCode> {
-    let (mut device, host) = device(wanted)?;
-    let depth = match wanted.soak {
-        Some(lasts) => Depth::Soak(lasts.as_secs_f64()),
-        None if wanted.full => Depth::Full,
-        None => Depth::Quick,
-    };
-    // Ctrl-C ends it at its next step, and what was measured until then is told; a second one ends the program.
+/// Breaks off what runs, at Ctrl-C; a second one ends the program.
+fn stop_at_ctrl_c() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&stop);
     tokio::spawn(async move {
@@ -102,62 +152,120 @@ fn benchmark(args: &Args, wanted: &BenchRun) -> anyhow::Result<ExitCode> {
             std::process::exit(130);
         }
     });
+    stop
+}
+
+async fn benchmark(args: &Args, wanted: &BenchRun) -> anyhow::Result<ExitCode> {
+    let cards = which(wanted)?;
+    let depth = match wanted.soak {
+        Some(lasts) => Depth::Soak(lasts.as_secs_f64()),
+        None if wanted.full => Depth::Full,
+        None => Depth::Quick,
+    };
+    let forms = wanted.out.iter().map(|path| Ok((path, form_of(path)?))).collect::<anyhow::Result<Vec<_>>>()?;
+    let stop = stop_at_ctrl_c();
     // Hidden where standard error is no terminal.
     let style = ProgressStyle::with_template("{bar:30} {msg}").context("progress bar")?;
     let bar = ProgressBar::new(1).with_style(style);
-    let mut tell_progress = |progress: &Progress| {
+    let tell_progress = |place: usize, progress: &Progress| {
+        let which = if cards.len() > 1 { format!("card {} of {}: ", place + 1, cards.len()) } else { String::new() };
+        let hot = progress.reading.and_then(|reading| reading.temperature_c);
+        let degrees = hot.map_or_else(String::new, |degrees| format!(", {degrees:.0} \u{b0}C"));
         bar.set_length(progress.of as u64);
         bar.set_position(progress.done as u64);
-        bar.set_message(progress.what.clone());
+        bar.set_message(format!("{which}{}{degrees}", progress.what));
         !stop.load(Ordering::Relaxed)
     };
-    let record = tokio::task::block_in_place(|| run::run(device.as_mut(), depth, &host, &mut tell_progress));
+    let mut batch = tokio::task::block_in_place(|| batch(&cards, wanted.together, depth, &this_host(), &tell_progress))?;
+    if wanted.external && !stop.load(Ordering::Relaxed) {
+        let mut goes_on = |line: Option<&str>| {
+            if let Some(line) = line {
+                bar.set_message(clean(line).chars().take(80).collect::<String>());
+            }
+            !stop.load(Ordering::Relaxed)
+        };
+        let told = tokio::task::block_in_place(|| external(&wanted.client, wanted.external_at_most, &mut goes_on));
+        bar.finish_and_clear();
+        // What was measured before it is told all the same.
+        match told {
+            Ok(told) => batch.records.iter_mut().for_each(|record| record.external = Some(told.clone())),
+            Err(error) => remark(&format!("the prover's own client gave no figure: {}", clean(&error.to_string()))),
+        }
+    }
     bar.finish_and_clear();
-    if let Some(path) = &wanted.out {
-        let text = serde_json::to_string_pretty(&record)?;
-        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        remark(&format!("kept in {}", path.display()));
+    let observed = rates(args).await?;
+    let fleet = |record: &Record| of_cards(&record.card.name, 1, &observed);
+    for (path, form) in forms {
+        for (place, record) in batch.records.iter().enumerate() {
+            let path = if batch.records.len() > 1 { numbered(path, place) } else { path.clone() };
+            let bytes = bench_file(record, fleet(record).as_ref(), now(), form, Theme::Light)?;
+            std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            remark(&format!("kept in {}", path.display()));
+        }
     }
-    if args.json {
-        print::json(&record, true)?;
-    } else {
-        tell(&record);
+    match (args.json, batch.records.as_slice()) {
+        (true, [record]) => print::json(record, true)?,
+        (true, _) => print::json(&batch, true)?,
+        (false, _) => tell_batch(&batch, &fleet),
     }
-    let is_bad = record.verdicts.iter().any(|verdict| verdict.gravity == Gravity::Bad);
+    let is_bad = batch.records.iter().flat_map(|record| &record.verdicts).any(|verdict| verdict.gravity == Gravity::Bad);
     Ok(ExitCode::from(if is_bad { BAD } else { 0 }))
 }
 
-/// A rate with a prefix that keeps it readable.
-fn rate(value: f64, unit: &str) -> String {
-    let (factor, prefix) = match value {
-        value if value >= 1e12 => (1e12, "T"),
-        value if value >= 1e9 => (1e9, "G"),
-        value if value >= 1e6 => (1e6, "M"),
-        _ => (1e3, "k"),
-    };
-    // Operations are counted in thousands of millions a second: "G/s".
-    match unit {
-        "1/s" => format!("{:.1} {prefix}/s", value / factor),
-        unit => format!("{:.1} {prefix}{unit}", value / factor)
-            .replace("Gelements", "G elements")
-            .replace("Melements", "M elements")
-            .replace("Mpoints", "M points"),
+/// The form that the end of a file's name asks for.
+fn form_of(path: &Path) -> anyhow::Result<BenchForm> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    match BenchForm::named(ending) {
+        Some(form) => Ok(form),
+        None => bail!("{} ends with none of .json, .md, .png and .svg", path.display()),
     }
 }
 
-fn tell(record: &Record) {
+/// `record.json` of the second card: `record-1.json`.
+fn numbered(path: &Path, place: usize) -> PathBuf {
+    let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
+    path.with_file_name(format!("{}-{place}.{}", part(path.file_stem()), part(path.extension())))
+}
+
+fn tell_batch(batch: &Batch, fleet: &dyn Fn(&Record) -> Option<Estimate>) {
+    for (place, record) in batch.records.iter().enumerate() {
+        if place > 0 {
+            out("");
+        }
+        tell(record, fleet(record).as_ref());
+    }
+    if batch.records.len() > 1 {
+        let how = if batch.together { "measured at the same time" } else { "measured in turn" };
+        match &batch.prediction {
+            Some(told) => out(&format!("\nTogether in one host, {how}: {}", in_figures(told))),
+            None => out("\nTogether: no prediction, because one of them has none"),
+        }
+    }
+}
+
+fn in_figures(told: &Prediction) -> String {
+    let (best, least, most) = (told.proofs_per_h, told.least, told.most);
+    format!("{best:.0} proofs/h, from {least:.0} to {most:.0}; limited by {}", told.limit.as_str())
+}
+
+fn tell(record: &Record, fleet: Option<&Estimate>) {
     let card = &record.card;
     let driver = card.driver.as_deref().map_or_else(String::new, |driver| format!(", driver {}", clean(driver)));
-    out(&format!("{}{}{driver}", if card.simulated { "SIMULATED: " } else { "" }, clean(&card.name)));
+    let uuid = card.uuid.as_deref().map_or_else(String::new, |uuid| format!(", {}", clean(uuid)));
+    out(&format!("{}{}{driver}{uuid}", if card.simulated { "SIMULATED: " } else { "" }, clean(&card.name)));
     match &record.prediction {
-        Some(told) => out(&format!(
-            "{:.0} proofs/h, from {:.0} to {:.0}; limited by {}",
-            told.proofs_per_h,
-            told.least,
-            told.most,
-            told.limit.as_str()
-        )),
+        Some(told) => out(&in_figures(told)),
         None => out("no prediction: see below"),
+    }
+    if let Some(it) = &record.external {
+        let failed = if it.failed > 0 { format!(", {} failed", it.failed) } else { String::new() };
+        out(&format!(
+            "the prover's own client: {:.1} proofs/h here, {:.1} s a proof ({} proofs{failed})",
+            it.proofs_per_h, it.seconds_a_proof, it.completed
+        ));
+    }
+    if let Some(fleet) = fleet {
+        tell_fleet(fleet);
     }
     for verdict in &record.verdicts {
         let mark = match verdict.gravity {
@@ -170,7 +278,8 @@ fn tell(record: &Record) {
     if record.verdicts.is_empty() {
         out("ok   every result was right, and nothing held it back");
     }
-    let mut table = print::table(&["Test", "Median", "p10", "p90", "Runs", "Spread %", "Of the most %", "Clock MHz"]);
+    let mut table =
+        print::table(&["Test", "Median", "p10", "p90", "Runs", "Spread %", "Of the most %", "Clock MHz", "Held back"]);
     for it in &record.measured {
         let number = |value: Option<f64>| value.map_or_else(|| "\u{2013}".to_owned(), |value| format!("{value:.0}"));
         table.add_row([
@@ -182,6 +291,7 @@ fn tell(record: &Record) {
             format!("{:.2}", it.spread_percent),
             number(it.of_most.map(|share| share * 100.0)),
             number(it.clock_mhz),
+            format!("{} of {}", it.held_back, it.looks),
         ]);
     }
     out(&format!("\n{table}"));
@@ -192,12 +302,40 @@ fn tell(record: &Record) {
             out(&format!("Not told, and so not in it: {}.", told.left_out.join(", ")));
         }
     }
+    for it in &record.published {
+        out(&format!(
+            "{}: {:.2} ms here, {:.2} ms published ({}; {})",
+            it.title,
+            it.seconds * 1000.0,
+            it.published_s * 1000.0,
+            it.by,
+            it.source
+        ));
+    }
     if let (Some(first), Some(last)) = (record.soak.first(), record.soak.last()) {
         out(&format!("\nSoak: {:.0} s, the last window at {:.0} % of the first", last.0, last.1 / first.1 * 100.0));
     }
     if record.cancelled {
         remark("it was broken off: the figures are of what was measured until then");
     }
+}
+
+fn tell_published(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.json {
+        print::json(&json!({ "figures": published::FIGURES, "proofs": published::PROOFS }), true)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut figures = print::table(&["Card", "Test", "Time", "By", "Source"]);
+    for it in published::FIGURES {
+        figures.add_row([it.card, &it.test.title(), &format!("{:.3} ms", it.seconds * 1000.0), it.by, it.source]);
+    }
+    let mut proofs = print::table(&["Machine", "Seconds a proof", "Proofs/h", "What was timed", "Source"]);
+    for it in published::PROOFS {
+        proofs.add_row([it.machine, &format!("{:.1}", it.seconds), &format!("{:.0}", 3600.0 / it.seconds), it.what, it.source]);
+    }
+    out(&format!("Parts of a proof\n{figures}\n\nWhole proofs of a 32 GiB sector\n{proofs}"));
+    remark("no table of this prover on many cards is public: its figures are all of one workstation");
+    Ok(ExitCode::SUCCESS)
 }
 
 fn record(path: &Path) -> anyhow::Result<Value> {

@@ -86,7 +86,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Watch { every, lasts, until_flagged } => watch(args, *every, *lasts, *until_flagged).await,
         Command::Keys { command } => vast::keys(args, command).await,
         Command::Vast { account, vast_url, command } => vast::vast(args, account.as_deref(), vast_url.as_ref(), command).await,
-        Command::Bench { run, command } => bench::run(args, run, command.as_ref()),
+        Command::Bench { run, command } => bench::run(args, run, command.as_ref()).await,
         Command::Predict { gpu, cards, pcie, ram, cores, ram_bandwidth, price } => {
             let machine = Described {
                 gpu: gpu.clone(),
@@ -96,7 +96,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 cores: *cores,
                 memory_gb_s: *ram_bandwidth,
             };
-            vast::tell_prediction(args, &machine, *price)
+            vast::tell_prediction(args, &machine, *price).await
         }
         Command::Fleets { command } => fleets(args, command.as_ref()).await,
         Command::Drill { command } => drill::run(args, command),

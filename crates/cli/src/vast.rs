@@ -4,9 +4,11 @@ use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use dwell_commands::benchmark::calibrate::{self, Estimate, Observed};
 use dwell_commands::dto::Rentals;
 use dwell_commands::{
-    App, Described, Look, OfferQuery, Prediction, SecretString, VastClient, VastListed, VastOffer, forecast, forecast_offer,
+    App, Described, Folder, Look, OfferQuery, Prediction, SecretString, VastClient, VastListed, VastOffer, estimate_offer,
+    forecast, forecast_offer, observed_rates,
 };
 use serde_json::json;
 
@@ -73,6 +75,16 @@ pub(crate) async fn keys(args: &Args, command: &KeysCommand) -> anyhow::Result<E
     Ok(ExitCode::SUCCESS)
 }
 
+/// Rates of the operator's own machines: those in history, and where a manager is named those that it remembers.
+pub(crate) async fn rates(args: &Args) -> anyhow::Result<Vec<Observed>> {
+    let folder = Folder::find(args.data_dir.clone())?;
+    let manager = match args.manager.as_deref() {
+        Some(address) => Some(Look::at(Some(address), args.ssh.as_deref(), args.data_dir.clone(), args.within)?),
+        None => None,
+    };
+    Ok(observed_rates(&folder, manager.as_ref().and_then(Look::manager)).await)
+}
+
 /// A client with the key of this account; else with `VAST_API_KEY`, else with that of the first account.
 pub(crate) async fn client(args: &Args, account: Option<&str>, address: Option<&String>) -> anyhow::Result<VastClient> {
     let app = app(args, address)?;
@@ -114,18 +126,18 @@ pub(crate) async fn vast(
                 limit: *limit,
             };
             let offers = client.offers(&query).await.map_err(dwell_commands::ApiError::from)?;
-            let mut offers: Vec<(VastOffer, Option<Prediction>)> =
-                offers.into_iter().map(|offer| (offer.clone(), forecast_offer(&offer))).collect();
-            offers.sort_by(|(one, its), (other, others)| {
-                let dear =
-                    |offer, prediction: &Option<Prediction>| dollars_a_proof(offer, prediction.as_ref()).unwrap_or(f64::MAX);
-                dear(one, its).total_cmp(&dear(other, others))
-            });
+            let observed = rates(args).await?;
+            let mut offers: Vec<Known> = offers
+                .into_iter()
+                .map(|offer| {
+                    let prediction = forecast_offer(&offer);
+                    Known { estimate: estimate_offer(&offer, prediction.as_ref(), &observed), prediction, offer }
+                })
+                .collect();
+            let dear = |it: &Known| it.dollars_a_proof().unwrap_or(f64::MAX);
+            offers.sort_by(|one, other| dear(one).total_cmp(&dear(other)));
             if args.json {
-                print::json(
-                    &offers.iter().map(|(offer, prediction)| told_offer(offer, prediction.as_ref())).collect::<Vec<_>>(),
-                    true,
-                )?;
+                print::json(&offers.iter().map(told_offer).collect::<Vec<_>>(), true)?;
             } else {
                 tell_offers(&offers);
             }
@@ -228,10 +240,25 @@ fn tell_joined(rentals: &Rentals) {
     }
 }
 
-fn told_offer(it: &VastOffer, prediction: Option<&Prediction>) -> serde_json::Value {
+/// An offer, and what is known of what it would prove.
+struct Known {
+    offer: VastOffer,
+    prediction: Option<Prediction>,
+    estimate: Option<Estimate>,
+}
+
+impl Known {
+    fn dollars_a_proof(&self) -> Option<f64> {
+        Some(self.offer.dollars_per_h? / self.estimate?.proofs_per_h)
+    }
+}
+
+fn told_offer(known: &Known) -> serde_json::Value {
+    let it = &known.offer;
     json!({
-        "prediction": prediction,
-        "dollars_per_proof": dollars_a_proof(it, prediction),
+        "prediction": known.prediction,
+        "estimate": known.estimate,
+        "dollars_per_proof": known.dollars_a_proof(),
         "pcie_gb_s": it.pcie_gb_s,
         "cpu_threads": it.cpu_threads,
         "share": it.share,
@@ -252,11 +279,7 @@ fn told_offer(it: &VastOffer, prediction: Option<&Prediction>) -> serde_json::Va
     })
 }
 
-fn dollars_a_proof(offer: &VastOffer, prediction: Option<&Prediction>) -> Option<f64> {
-    Some(offer.dollars_per_h? / prediction?.proofs_per_h)
-}
-
-fn tell_offers(offers: &[(VastOffer, Option<Prediction>)]) {
+fn tell_offers(offers: &[Known]) {
     if offers.is_empty() {
         remark("no offer fits: that is usual for a narrow search");
         return;
@@ -270,6 +293,7 @@ fn tell_offers(offers: &[(VastOffer, Option<Prediction>)]) {
         "$/h",
         "Proofs/h",
         "$/proof",
+        "By",
         "Limited by",
         "PCIe GB/s",
         "RAM GB",
@@ -277,16 +301,23 @@ fn tell_offers(offers: &[(VastOffer, Option<Prediction>)]) {
         "Machine",
         "Place",
     ]);
-    for (it, prediction) in offers {
-        let range = prediction.as_ref().map(|told| format!("{:.0} to {:.0}", told.least, told.most));
+    for known in offers {
+        let (it, estimate) = (&known.offer, known.estimate.as_ref());
+        let range = estimate.map(|told| format!("{:.0} to {:.0}", told.least, told.most));
+        let by = estimate.map(|told| match told.basis {
+            calibrate::Basis::Machine => format!("itself ({})", told.benchmarks),
+            calibrate::Basis::SameCards => format!("same cards ({})", told.benchmarks),
+            calibrate::Basis::Model => "model".to_owned(),
+        });
         table.add_row([
             it.id.to_string(),
             it.gpu_name.as_deref().map_or_else(dash, clean),
             it.num_gpus.map_or_else(dash, |count| count.to_string()),
             number(it.dollars_per_h, 3),
             range.unwrap_or_else(|| "not predicted".to_owned()),
-            number(dollars_a_proof(it, prediction.as_ref()), 4),
-            prediction.as_ref().map_or_else(dash, |told| told.limit.as_str().to_owned()),
+            number(known.dollars_a_proof(), 4),
+            by.unwrap_or_else(dash),
+            known.prediction.as_ref().map_or_else(dash, |told| told.limit.as_str().to_owned()),
             number(it.pcie_gb_s, 1),
             number(it.cpu_ram_mb.map(|mb| mb * it.share.unwrap_or(1.0) / 1000.0), 0),
             number(it.reliability.map(|share| share * 100.0), 1),
@@ -295,15 +326,19 @@ fn tell_offers(offers: &[(VastOffer, Option<Prediction>)]) {
         ]);
     }
     out(&table.to_string());
-    remark("predicted by card model, link and host, and not calibrated: compare offers by it, do not count on it");
+    let by_model = |known: &Known| known.estimate.is_some_and(|told| told.basis == calibrate::Basis::Model);
+    if offers.iter().any(by_model) {
+        remark("\"model\": by card, link and host, and not calibrated: compare offers by it, do not count on it");
+    }
 }
 
 /// `dwellctl predict`.
-pub(crate) fn tell_prediction(args: &Args, machine: &Described, price: Option<f64>) -> anyhow::Result<ExitCode> {
+pub(crate) async fn tell_prediction(args: &Args, machine: &Described, price: Option<f64>) -> anyhow::Result<ExitCode> {
     let told = forecast(machine)?;
+    let fleet = calibrate::of_cards(&machine.gpu, machine.cards, &rates(args).await?);
     let dollars = price.map(|price| price / told.proofs_per_h);
     if args.json {
-        print::json(&json!({ "prediction": told, "dollars_per_proof": dollars }), true)?;
+        print::json(&json!({ "prediction": told, "fleet": fleet, "dollars_per_proof": dollars }), true)?;
         return Ok(ExitCode::SUCCESS);
     }
     out(&format!(
@@ -316,6 +351,9 @@ pub(crate) fn tell_prediction(args: &Args, machine: &Described, price: Option<f6
     if let (Some(dollars), Some(price)) = (dollars, price) {
         out(&format!("${dollars:.4} a proof, from ${:.4} to ${:.4}", price / told.most, price / told.least));
     }
+    if let Some(fleet) = &fleet {
+        tell_fleet(fleet);
+    }
     out("\nSeconds a proof, if it were alone in the way");
     for (limit, seconds) in &told.parts {
         out(&format!("  {:>6.0} s  {}", seconds, limit.as_str()));
@@ -325,4 +363,15 @@ pub(crate) fn tell_prediction(args: &Args, machine: &Described, price: Option<f6
     }
     remark("by the card's model and not calibrated; a proof of 32 GiB moves about 600 GB to the card, whatever the card");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the operator's own machines with the same cards have proved.
+pub(crate) fn tell_fleet(fleet: &Estimate) {
+    out(&format!(
+        "your machines: {:.0} proofs/h, from {:.0} to {:.0} ({})",
+        fleet.proofs_per_h,
+        fleet.least,
+        fleet.most,
+        fleet.words()
+    ));
 }

@@ -12,6 +12,10 @@ use serde_json::Value;
 #[path = "../../clients/tests/it/sshd.rs"]
 mod sshd;
 
+#[cfg(target_os = "linux")]
+#[path = "parts/driver.rs"]
+mod driver;
+
 fn dwellctl(folder: &std::path::Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dwellctl"))
         .args(arguments)

@@ -652,7 +652,9 @@ impl App {
 
     /// Begins a benchmark.
     pub async fn start_bench(&self, request: StartBench) -> Result<BenchView, ApiError> {
-        self.workbench.start(&self.folder, request)?;
+        let manager = self.state.lock().await.session.as_ref().and_then(|session| session.manager.clone());
+        let observed = crate::forecast::observed_rates(&self.folder, manager.as_ref()).await;
+        self.workbench.start(&self.folder, request, observed)?;
         Ok(self.workbench.view(&self.folder))
     }
 
@@ -660,6 +662,12 @@ impl App {
     pub async fn stop_bench(&self, _: Nothing) -> Result<BenchView, ApiError> {
         self.workbench.stop();
         Ok(self.workbench.view(&self.folder))
+    }
+
+    /// Writes one of the latest records to a file of the operator's.
+    pub async fn save_bench(&self, request: SaveBench) -> Result<SavedFile, ApiError> {
+        let (name, bytes) = self.workbench.file(&request)?;
+        Ok(SavedFile { path: self.folder.export(&name, &bytes)?.display().to_string() })
     }
 
     /// The drills, and those that were played.

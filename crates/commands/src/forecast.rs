@@ -1,10 +1,16 @@
 //! What an offer, or a machine that is described, would prove per hour: before it is rented.
 
+use dwell_bench::calibrate::{Estimate, Observed, estimate};
 use dwell_bench::cards::model_of;
 use dwell_bench::predict::{HostFigures, Prediction, predict};
-use dwell_clients::VastOffer;
+use dwell_clients::{ManagerClient, VastOffer};
+use dwell_history::History;
 
 use crate::ApiError;
+use crate::settings::Folder;
+
+/// Benchmark rates that are looked at, newest first.
+const RATES_MAX: usize = 2_000;
 
 /// vast.ai counts hardware threads; the model counts cores.
 const THREADS_A_CORE: f64 = 2.0;
@@ -67,4 +73,47 @@ pub fn forecast_offer(offer: &VastOffer) -> Option<Prediction> {
         memory_gb_s: None,
     };
     forecast(&machine).ok()
+}
+
+/// What an offer would prove by the best that is known: its machine's own benchmarks, those of the same cards, the model.
+pub fn estimate_offer(offer: &VastOffer, model: Option<&Prediction>, observed: &[Observed]) -> Option<Estimate> {
+    let cards = u32::try_from(offer.num_gpus?).ok()?;
+    estimate(offer.machine_id, offer.gpu_name.as_deref()?, cards, model, observed)
+}
+
+/// Rates that the operator's machines have reported: those in history, and for machines that history does not know the best
+/// that the manager remembers. What cannot be read is left out.
+pub async fn observed_rates(folder: &Folder, manager: Option<&ManagerClient>) -> Vec<Observed> {
+    let path = folder.history();
+    let kept = tokio::task::spawn_blocking(move || {
+        // Looking makes no file.
+        if !path.exists() {
+            return Vec::new();
+        }
+        History::open(&path).and_then(|history| history.bench_rates(false, RATES_MAX)).unwrap_or_default()
+    });
+    let mut observed: Vec<Observed> = kept
+        .await
+        .unwrap_or_default()
+        .into_iter()
+        .map(|record| Observed {
+            machine: record.machine.map(|machine| machine.0),
+            gpu: record.gpu_name,
+            cards: u32::try_from(record.num_gpus).unwrap_or(u32::MAX),
+            proofs_per_h: record.proofs_per_h,
+        })
+        .collect();
+    let Some(manager) = manager else { return observed };
+    let known: std::collections::HashSet<u64> = observed.iter().filter_map(|it| it.machine).collect();
+    let remembered = manager.host_perf().await.unwrap_or_default();
+    observed.extend(remembered.into_iter().filter_map(|it| {
+        let machine = it.machine_id.filter(|machine| !known.contains(machine))?;
+        Some(Observed {
+            machine: Some(machine),
+            gpu: it.gpu_name?,
+            cards: u32::try_from(it.num_gpus.unwrap_or(1)).ok()?,
+            proofs_per_h: it.bench_rate.filter(|rate| *rate > 0.0)?,
+        })
+    }));
+    observed
 }

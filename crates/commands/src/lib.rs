@@ -7,6 +7,7 @@ mod app;
 mod ask;
 #[doc(hidden)]
 pub mod bench;
+mod bench_export;
 mod bindings;
 mod casebook;
 pub mod drill;
@@ -31,14 +32,16 @@ mod watch;
 mod workbench;
 
 pub use app::{App, COMMANDS, CommandInfo, Start};
+pub use bench_export::{BenchForm, bench_file};
 pub use bindings::typescript;
 pub use dwell_bench as benchmark;
 pub use dwell_bench::predict::{Limit, Prediction};
+pub use dwell_charts::Theme;
 pub use dwell_clients::{Limits, OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};
 pub use dwell_fleet::words;
 pub use dwell_simulator::{FaultKind, Parameter, Scenario, Served, Value, World, fault_kinds, scenario_schema, serve, shipped};
 pub use error::ApiError;
-pub use forecast::{Described, forecast, forecast_offer, this_host};
+pub use forecast::{Described, estimate_offer, forecast, forecast_offer, observed_rates, this_host};
 pub use hub::Hub;
 pub use incident::{catalogue, explain};
 pub use look::Look;

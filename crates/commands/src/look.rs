@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dwell_clients::{Limits, VastClient};
+use dwell_clients::{Limits, ManagerClient, VastClient};
 use dwell_diagnosis::Check;
 use dwell_history::History;
 
@@ -56,6 +56,11 @@ impl Look {
         let means = Means { vast: false, machines: fleet.allow_probe };
         let driver = Driver::new(fleet.name, client, history, Clock::System)?.with_means(means).one_look();
         Ok(Self { driver, live })
+    }
+
+    /// The manager that it looks at.
+    pub fn manager(&self) -> Option<&ManagerClient> {
+        self.live.manager.as_ref()
     }
 
     /// Asks vast.ai as well.

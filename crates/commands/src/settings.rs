@@ -9,32 +9,59 @@ use serde::{Deserialize, Serialize};
 use crate::ApiError;
 use crate::dto::SavedFleet;
 
-/// Where Dwell keeps its files.
+/// Where Dwell keeps its files, and where it puts those that an operator asks for.
 #[derive(Debug, Clone)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    data: PathBuf,
+    exports: PathBuf,
+}
 
 impl Folder {
     /// The folder given, or `$DWELL_DATA_DIR`, or the platform's place for application data.
     pub fn find(given: Option<PathBuf>) -> Result<Self, ApiError> {
         if let Some(path) = given.or_else(|| std::env::var_os("DWELL_DATA_DIR").map(PathBuf::from)) {
-            return Ok(Self(path));
+            return Ok(Self { exports: path.join("exports"), data: path });
         }
-        directories::ProjectDirs::from("", "", "dwell").map(|dirs| Self(dirs.data_dir().to_owned())).ok_or_else(|| {
+        let dirs = directories::ProjectDirs::from("", "", "dwell").ok_or_else(|| {
             ApiError::new("no-home", "this user has no home folder to keep data in").hint("set DWELL_DATA_DIR to a folder")
-        })
+        })?;
+        let downloads = directories::UserDirs::new().and_then(|user| user.download_dir().map(Path::to_owned));
+        let data = dirs.data_dir().to_owned();
+        Ok(Self { exports: downloads.unwrap_or_else(|| data.join("exports")), data })
+    }
+
+    /// Writes a file that the operator asked for: among the downloads, or in `exports` of a folder that was given. Never over
+    /// another one.
+    pub(crate) fn export(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ApiError> {
+        /// Names that are tried.
+        const NAMES_MAX: usize = 1_000;
+        let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "txt"));
+        let failed =
+            |error: std::io::Error| ApiError::new("not-saved", format!("cannot write to {}: {error}", self.exports.display()));
+        std::fs::create_dir_all(&self.exports).map_err(failed)?;
+        for place in 1..=NAMES_MAX {
+            let name = if place == 1 { format!("{stem}.{ending}") } else { format!("{stem}-{place}.{ending}") };
+            let path = self.exports.join(name);
+            match std::fs::File::create_new(&path) {
+                Ok(mut file) => return file.write_all(bytes).map(|()| path).map_err(failed),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Err(ApiError::new("not-saved", format!("{} has too many files of this name", self.exports.display())))
     }
 
     /// The folder itself.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.data
     }
 
     pub(crate) fn history(&self) -> PathBuf {
-        self.0.join("history.sqlite3")
+        self.data.join("history.sqlite3")
     }
 
     fn settings(&self) -> PathBuf {
-        self.0.join("settings.toml")
+        self.data.join("settings.toml")
     }
 }
 

@@ -39,6 +39,7 @@ macro_rules! for_each_command {
             bench(Nothing) -> BenchView, read, "Measure a card", "g b";
             start_bench(StartBench) -> BenchView, view, "Begin a benchmark", "";
             stop_bench(Nothing) -> BenchView, view, "End the benchmark", "";
+            save_bench(SaveBench) -> SavedFile, view, "Save a benchmark as a file", "";
             drills(Nothing) -> Drills, read, "Practise: play a drill", "g r";
             start_drill(StartDrill) -> Fleets, view, "Begin a drill", "";
             drill(Nothing) -> DrillView, read, "Show the drill", "";

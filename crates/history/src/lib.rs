@@ -8,6 +8,7 @@ mod answers;
 mod load;
 mod logs;
 mod notes;
+mod rates;
 mod record;
 
 use std::collections::HashMap;
@@ -23,10 +24,12 @@ pub use answers::{ANSWER_BYTES_MAX, ANSWERS_MAX, RawAnswer};
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
 pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
 pub use notes::{Closing, NOTE_CHARACTERS_MAX, Note, NoteKind, SeenBefore};
+pub use rates::RateRecord;
 pub use record::Answer;
 
 static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
-    Migrations::new([include_str!("schema.sql"), include_str!("notes.sql"), include_str!("answers.sql")].map(M::up).into())
+    let steps = [include_str!("schema.sql"), include_str!("notes.sql"), include_str!("answers.sql"), include_str!("rates.sql")];
+    Migrations::new(steps.map(M::up).into())
 });
 
 /// Why history could not be read or written.

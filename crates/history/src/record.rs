@@ -135,7 +135,8 @@ fn upsert(
         (None, Some(known)) => Some(known),
         (None, None) => vast_id.map(by_vast).transpose()?.flatten(),
     };
-    let status: Option<String> = instance.vast.status_msg.as_ref().map(|text| text.chars().take(STATUS_CHARACTERS_MAX).collect());
+    let cut = |text: &str| text.chars().take(STATUS_CHARACTERS_MAX).collect::<String>();
+    let status = instance.vast.status_msg.as_deref().map(cut);
     let number = |id: Option<u64>| id.and_then(|id| i64::try_from(id).ok());
     let id = match found {
         Some(id) => id,
@@ -154,7 +155,8 @@ fn upsert(
             "UPDATE instance SET uuid = coalesce(?2, uuid), vast_id = coalesce(?3, vast_id), label = coalesce(?4, label), state = ?5,
                     entered_ms = ?6, basis = ?7, earlier_by_s = ?8, last_listed_ms = max(last_listed_ms, ?9), gpu_name = ?10,
                     num_gpus = ?11, dollars_per_h = ?12, machine_id = ?13, host_id = ?14, geolocation = ?15, inet_down_mbps = ?16,
-                    status_msg = ?17
+                    status_msg = ?17, bench_rate = coalesce(?18, bench_rate), min_rate = coalesce(?19, min_rate),
+                    image = coalesce(?20, image), cpu_ram_mib = coalesce(?21, cpu_ram_mib), kill_reason = coalesce(?22, kill_reason)
              WHERE id = ?1",
         )?
         .execute(params![
@@ -175,6 +177,11 @@ fn upsert(
             instance.vast.geolocation,
             instance.vast.inet_down_mbps,
             status,
+            instance.row.bench_rate_proofs_per_h,
+            instance.row.min_rate_proofs_per_h,
+            instance.vast.image(),
+            instance.vast.cpu_ram_mib,
+            instance.row.kill_reason.as_deref().map(cut),
         ])?;
     Ok(id)
 }

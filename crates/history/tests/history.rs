@@ -259,3 +259,29 @@ fn notes_and_closings_outlive_the_process_and_are_found_by_cause() {
     assert!(history.seen_before(id, &["disk-slow"], other, 10).unwrap().is_empty(), "its own is not before");
     assert!(history.seen_before(id, &["gsp-timeout"], one, 10).unwrap().is_empty());
 }
+
+#[test]
+fn benchmark_rates_outlive_the_row_and_simulated_ones_stay_apart() {
+    let mut history = History::in_memory().unwrap();
+    let proving = |uuid: &str, rate: Option<f64>| {
+        let mut row = row(uuid, 7, State::Running);
+        row.bench_rate_proofs_per_h = rate;
+        row.vast.cpu_ram_mib = Some(131_072.0);
+        row
+    };
+    for (simulated, uuid, rate) in
+        [(None, "11111111-1111-4111-8111-111111111111", 35.57), (Some("a run"), "22222222-2222-4222-8222-222222222222", 99.0)]
+    {
+        let id = history.fleet("http://m", simulated).unwrap();
+        let mut fleet = Fleet::new(300.0);
+        watch(&mut history, id, &mut fleet, 0, vec![proving(uuid, Some(rate))]);
+        // A later answer that does not tell it any more takes nothing away.
+        watch(&mut history, id, &mut fleet, 120, vec![proving(uuid, None)]);
+    }
+    let rates = history.bench_rates(false, 10).unwrap();
+    assert_eq!(rates.len(), 1);
+    assert_eq!((rates[0].proofs_per_h, rates[0].gpu_name.as_str(), rates[0].num_gpus), (35.57, "RTX 4090", 1));
+    assert_eq!((rates[0].cpu_ram_mib, rates[0].at), (Some(131_072.0), at(120)));
+    assert_eq!(history.bench_rates(true, 10).unwrap()[0].proofs_per_h, 99.0);
+    assert!(history.bench_rates(false, 0).unwrap().is_empty());
+}

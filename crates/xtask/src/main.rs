@@ -1,5 +1,6 @@
 //! Developer tasks. `cargo xtask run` and `cargo xtask test` are the two to know; the others are their parts.
 
+mod coverage;
 mod ptx;
 mod setup;
 mod tidy;
@@ -48,6 +49,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Tell which lines of the kernels run in their tests on the processor.
+    Coverage,
     /// Check the structure: who depends on whom, who imports what.
     Tidy,
 }
@@ -60,6 +63,7 @@ fn main() -> anyhow::Result<()> {
         Task::Ui => ui::build(),
         Task::Bindings => bindings(),
         Task::Ptx { check } => ptx::make(check),
+        Task::Coverage => coverage::report(),
         Task::Tidy => tidy::check(),
     }
 }

@@ -9,18 +9,29 @@ use serde_json::Value;
 use crate::{cargo, root};
 
 /// For each member the members it may depend on (to build or to run, not for its tests).
-const MAY_DEPEND_ON: [(&str, &[&str]); 13] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 15] = [
     ("dwell-fleet", &[]),
     ("dwell-diagnosis", &["dwell-fleet"]),
     ("dwell-wire", &["dwell-fleet"]),
     ("dwell-clients", &["dwell-fleet", "dwell-wire"]),
     ("dwell-kernels", &[]),
     ("dwell-bench", &["dwell-kernels"]),
+    ("dwell-driver-double", &["dwell-kernels"]),
+    ("dwell-charts", &[]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
     (
         "dwell-commands",
-        &["dwell-bench", "dwell-clients", "dwell-diagnosis", "dwell-fleet", "dwell-history", "dwell-simulator", "dwell-wire"],
+        &[
+            "dwell-bench",
+            "dwell-charts",
+            "dwell-clients",
+            "dwell-diagnosis",
+            "dwell-fleet",
+            "dwell-history",
+            "dwell-simulator",
+            "dwell-wire",
+        ],
     ),
     ("dwell-cli", &["dwell-commands"]),
     ("dwell-web", &["dwell-commands"]),
@@ -29,9 +40,10 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 13] = [
 ];
 
 /// Crates that only the named members may use: what opens sockets, knows SQL or a window.
-const ONLY_IN: [(&str, &[&str]); 11] = [
+const ONLY_IN: [(&str, &[&str]); 12] = [
     ("cudarc", &["dwell-bench"]),
     ("nvml-wrapper", &["dwell-bench"]),
+    ("plotters", &["dwell-charts"]),
     ("reqwest", &["dwell-clients"]),
     ("rusqlite", &["dwell-history"]),
     ("tauri", &["dwell-desktop"]),

@@ -297,7 +297,8 @@ async fn every_view_is_accessible_in_both_themes() {
     for check in ["ask-vast", "ssh-probe"] {
         page.app.make_look(LookRequest { id: id.into(), check: check.into() }).await.unwrap();
     }
-    let simulated = StartBench { device: None, simulate: Some("throttling".into()), depth: "soak".into(), soak_s: Some(90.0) };
+    let cards = vec!["throttling".into(), "rtx-3090".into()];
+    let simulated = StartBench { devices: vec![], simulate: cards, together: true, depth: "soak".into(), soak_s: Some(90.0) };
     page.app.start_bench(simulated).await.unwrap();
     let mut faults = Vec::new();
     for theme in ["light", "dark"] {

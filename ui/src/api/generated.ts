@@ -2078,13 +2078,17 @@ name: string,
 title: string, };
 export type StartBench = { 
 /**
- * A card of this machine, by its number.
+ * Cards of this machine, by their numbers.
  */
-device: number | null, 
+devices: Array<number>, 
 /**
- * A simulated card, by its name.
+ * Simulated cards, by their names.
  */
-simulate: string | null, 
+simulate: Array<string>, 
+/**
+ * At the same time instead of in turn.
+ */
+together: boolean, 
 /**
  * `quick`, `full` or `soak`.
  */
@@ -2099,9 +2103,13 @@ export type BenchView = {
  */
 running: BenchProgress | null, 
 /**
- * The latest record of this session.
+ * The latest records of this session, a card each; empty while one is being made.
  */
-record: BenchRecord | null, 
+records: Array<BenchRecord>, 
+/**
+ * What those cards prove together, where there are several.
+ */
+together: PredictionView | null, 
 /**
  * Why the latest one could not begin.
  */
@@ -2122,7 +2130,11 @@ done: number,
 /**
  * Steps in all.
  */
-of: number, };
+of: number, 
+/**
+ * What the driver has said so far of the card that spoke last.
+ */
+readings: Array<BenchReading>, };
 export type PastBench = { 
 /**
  * When, on the operator's clock.
@@ -2133,13 +2145,47 @@ at: string,
  */
 card: string, 
 /**
+ * Its own number, where it was told.
+ */
+uuid: string | null, 
+/**
+ * Sum over the kernels: other kernels, other figures.
+ */
+kernels: string, 
+/**
  * Proofs per hour that were predicted.
  */
 proofs_per_h: number | null, 
 /**
+ * Pinned copies to the card, bytes per second.
+ */
+pinned_bytes_s: number | null, 
+/**
+ * Products in the base field per second.
+ */
+products_s: number | null, 
+/**
  * Gravest verdict, where there was one.
  */
 verdict: string | null, };
+export type SaveBench = { 
+/**
+ * Which of the latest records.
+ */
+place: number, 
+/**
+ * `png`, `svg`, `markdown` or `json`.
+ */
+form: string, 
+/**
+ * `light` or `dark`, for pictures.
+ */
+theme: string, };
+export type SavedFile = { 
+/**
+ * Where.
+ */
+path: string, };
 export type BenchRecord = { 
 /**
  * When it ended, on the operator's clock.
@@ -2149,6 +2195,10 @@ at: string,
  * The card.
  */
 card: string, 
+/**
+ * Its own number, where it was told.
+ */
+uuid: string | null, 
 /**
  * It is simulated.
  */
@@ -2170,6 +2220,10 @@ kernels: string,
  */
 prediction: PredictionView | null, 
 /**
+ * What the operator's machines with such cards have proved.
+ */
+fleet: EstimateView | null, 
+/**
  * What is thought of the card, gravest first.
  */
 verdicts: Array<VerdictView>, 
@@ -2177,6 +2231,10 @@ verdicts: Array<VerdictView>,
  * Figures.
  */
 measured: Array<MeasuredView>, 
+/**
+ * Published figures of the same model beside its own.
+ */
+published: Array<ComparedView>, 
 /**
  * What the driver said meanwhile.
  */
@@ -2189,6 +2247,52 @@ soak: Array<SoakPoint>,
  * All of it as JSON, to keep or to compare.
  */
 json: string, };
+export type EstimateView = { 
+/**
+ * Best estimate.
+ */
+proofs_per_h: number, 
+/**
+ * From.
+ */
+least: number, 
+/**
+ * To.
+ */
+most: number, 
+/**
+ * What it rests on, in words.
+ */
+basis: string, 
+/**
+ * Benchmarks that it rests on.
+ */
+benchmarks: number, };
+export type ComparedView = { 
+/**
+ * The test.
+ */
+title: string, 
+/**
+ * Seconds here.
+ */
+seconds: number, 
+/**
+ * Seconds as published.
+ */
+published_s: number, 
+/**
+ * How fast this is against it.
+ */
+ratio: number, 
+/**
+ * By what.
+ */
+by: string, 
+/**
+ * Where it is from.
+ */
+source: string, };
 export type PredictionView = { 
 /**
  * Best estimate.
@@ -2250,13 +2354,13 @@ unit: string,
  */
 median: number, 
 /**
- * Rate that a tenth of the runs was below.
+ * Median rate with its unit.
  */
-p10: number, 
+shown: string, 
 /**
- * And above.
+ * Rates that a tenth of the runs was below, and above, with their unit.
  */
-p90: number, 
+range: string, 
 /**
  * Runs.
  */
@@ -2265,6 +2369,14 @@ runs: number,
  * Standard deviation of a run, percent.
  */
 spread_percent: number, 
+/**
+ * Looks at the driver meanwhile.
+ */
+looks: number, 
+/**
+ * Those that found the clocks held back by heat or by the hardware.
+ */
+held_back: number, 
 /**
  * Share of what such a card could do at most at its clock.
  */
@@ -2455,6 +2567,8 @@ export const api = {
   start_bench: (request: StartBench): Promise<BenchView> => call("start_bench", request),
   /** End the benchmark */
   stop_bench: (): Promise<BenchView> => call("stop_bench", {}),
+  /** Save a benchmark as a file */
+  save_bench: (request: SaveBench): Promise<SavedFile> => call("save_bench", request),
   /** Practise: play a drill */
   drills: (): Promise<Drills> => call("drills", {}),
   /** Begin a drill */
@@ -2505,6 +2619,7 @@ export const commands = [
   { name: "bench", risk: "read", title: "Measure a card", keys: "g b" },
   { name: "start_bench", risk: "view", title: "Begin a benchmark", keys: "" },
   { name: "stop_bench", risk: "view", title: "End the benchmark", keys: "" },
+  { name: "save_bench", risk: "view", title: "Save a benchmark as a file", keys: "" },
   { name: "drills", risk: "read", title: "Practise: play a drill", keys: "g r" },
   { name: "start_drill", risk: "view", title: "Begin a drill", keys: "" },
   { name: "drill", risk: "read", title: "Show the drill", keys: "" },
