@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::{
-    Assessment, Basis, Entry, Expectations, Flag, FlagKind, GpuActivity, InstanceUuid, Kind, Ledger, LogChannel, LogLine,
-    Outcome, Row, Snapshot, State, Stay, Timestamp, Transition, TransitionKind, VastFacts, VastId,
+    Assessment, Basis, Entry, Expectations, Flag, FlagKind, GpuActivity, InstanceUuid, Kind, Ledger, LogChannel, LogLine, Row,
+    Snapshot, State, Stay, Timestamp, Transition, TransitionKind, VastFacts, VastId,
     flag::{Surroundings, assess},
     id::Key,
     ledger::{classify, told_by_stamps},
+    life::stays_of,
     progress::{one_line_is_proof, progress_sources},
     seconds_between, shift,
 };
@@ -127,27 +128,8 @@ impl Instance {
 
     /// Its stays, completed and present, as far as their ends are dated.
     pub fn stays(&self) -> Vec<(State, Stay)> {
-        let entries = self.ledger.entries();
-        let mut stays = Vec::new();
-        for (index, entry) in entries.iter().enumerate() {
-            if !entry.state.is_waiting() || !entry.basis.is_dated() {
-                continue;
-            }
-            let (until, outcome) = match entries.get(index + 1) {
-                Some(next) if !next.basis.is_dated() && next.basis != Basis::BenchDone => continue,
-                Some(next) if next.state == State::Killed => (next.at, Outcome::Killed),
-                Some(next) if next.state.rank() > entry.state.rank() => (next.at, Outcome::Advanced),
-                Some(next) => (next.at, Outcome::Censored),
-                None => (self.last_listed_at, Outcome::Censored),
-            };
-            let until_s = seconds_between(entry.at, until);
-            // Rows that have registered are listed however they end. What is destroyed while `loading` leaves no row: such a
-            // stay counts only from when it was seen.
-            let seen_in_it = entry.state == State::Loading && self.first_seen_at < until;
-            let watched_from_s = if seen_in_it { seconds_between(entry.at, self.first_seen_at).max(0.0) } else { 0.0 };
-            stays.push((entry.state.clone(), Stay { watched_from_s, until_s, outcome }));
-        }
-        stays
+        let stays = stays_of(self.ledger.entries(), self.first_seen_at, self.last_listed_at);
+        stays.into_iter().map(|(state, _, stay)| (state, stay)).collect()
     }
 }
 

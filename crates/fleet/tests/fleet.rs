@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod reference;
+
 use dwell_fleet::{
     Basis, FlagKind, Fleet, InstanceUuid, Key, LogLine, Presence, Rejected, Row, Snapshot, State, Timestamp, TransitionKind,
     VastFacts, VastId, money,

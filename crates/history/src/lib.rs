@@ -5,11 +5,17 @@
 //! the last or all with it. Several processes may watch the same fleet; what both see is kept once. Only this crate knows SQL.
 
 mod answers;
+mod export;
+mod import;
+mod lives;
 mod load;
 mod logs;
 mod notes;
 mod rates;
 mod record;
+mod search;
+mod upkeep;
+mod watched;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,14 +27,24 @@ use rusqlite::{Connection, OptionalExtension};
 use rusqlite_migration::{M, Migrations};
 
 pub use answers::{ANSWER_BYTES_MAX, ANSWERS_MAX, RawAnswer};
+pub use export::{Cell, Column, ColumnKind, ExportTable};
+pub use import::Imported;
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
 pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
 pub use notes::{Closing, NOTE_CHARACTERS_MAX, Note, NoteKind, SeenBefore};
 pub use rates::RateRecord;
 pub use record::Answer;
+pub use search::{Found, FoundLine, SEARCHED_MOST, Search};
+pub use upkeep::{FULL_S, Limits, MINUTES_S, Size, Upkept};
 
 static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
-    let steps = [include_str!("schema.sql"), include_str!("notes.sql"), include_str!("answers.sql"), include_str!("rates.sql")];
+    let steps = [
+        include_str!("schema.sql"),
+        include_str!("notes.sql"),
+        include_str!("answers.sql"),
+        include_str!("rates.sql"),
+        include_str!("time.sql"),
+    ];
     Migrations::new(steps.map(M::up).into())
 });
 
@@ -68,6 +84,8 @@ pub struct History {
     gauges_at: HashMap<i64, i64>,
     /// Last time each row's identity was written, for thinning.
     listed_at: HashMap<i64, i64>,
+    /// The stretch of time under watch that this process writes.
+    watching: HashMap<FleetId, watched::Stretch>,
 }
 
 impl History {
@@ -101,7 +119,13 @@ impl History {
         connection.pragma_update(None, "foreign_keys", true)?;
         MIGRATIONS.to_latest(&mut connection)?;
         connection.set_prepared_statement_cache_capacity(64);
-        Ok(Self { connection, rows: HashMap::new(), gauges_at: HashMap::new(), listed_at: HashMap::new() })
+        Ok(Self {
+            connection,
+            rows: HashMap::new(),
+            gauges_at: HashMap::new(),
+            listed_at: HashMap::new(),
+            watching: HashMap::new(),
+        })
     }
 
     /// The fleet of a manager at this address; `simulated` keeps each simulated run apart.

@@ -84,8 +84,10 @@ impl History {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO log_line (fleet, instance, source, at_ms, text, after_gap) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
+            let mut words = transaction.prepare_cached("INSERT INTO log_search (rowid, text) VALUES (?1, ?2)")?;
             for (index, line) in cut[merged.new_from..].iter().enumerate() {
                 insert.execute((fleet.0, row, &line.source, ms(line.at), &line.text, merged.gap && index == 0))?;
+                words.execute((transaction.last_insert_rowid(), &line.text))?;
             }
         }
         transaction.commit()?;

@@ -5,10 +5,14 @@ use std::collections::HashMap;
 use dwell_fleet::{FlagChange, Gap, Instance, Key, ManagerRun, Timestamp, Transition};
 use rusqlite::{OptionalExtension, Transaction, params};
 
+use crate::watched::carry_on;
 use crate::{FleetId, History, HistoryError, ms};
 
-/// Gauges are kept at most this often, and so is the time an unchanged instance was last listed, ms.
-const THINNED_MS: i64 = 60_000;
+/// The time an unchanged instance was last listed is written at most this often, ms.
+const LISTED_EVERY_MS: i64 = 60_000;
+
+/// Two readings of vast.ai's record closer than this are one, dated by two watchers, ms.
+pub(crate) const ONE_READING_MS: i64 = 10_000;
 
 /// Longest status message kept, characters.
 const STATUS_CHARACTERS_MAX: usize = 500;
@@ -43,7 +47,7 @@ impl History {
             let known = self.rows.get(&(fleet, instance.key)).copied();
             let fresh = known
                 .and_then(|row| self.listed_at.get(&row))
-                .is_some_and(|at| (as_of - at).abs() < THINNED_MS && !changed.contains(&instance.key));
+                .is_some_and(|at| (as_of - at).abs() < LISTED_EVERY_MS && !changed.contains(&instance.key));
             let row = match known {
                 Some(row) if fresh => row,
                 _ => {
@@ -76,6 +80,8 @@ impl History {
                 write_flag(&transaction, row, change, as_of)?;
             }
         }
+        // A gap between two answers of one process lies within its stretch.
+        let stretch = carry_on(&transaction, fleet, self.watching.get(&fleet).copied(), as_of)?;
         if let Some(gap) = answer.gap {
             transaction.execute(
                 "INSERT OR IGNORE INTO gap (fleet, from_ms, to_ms) VALUES (?1, ?2, ?3)",
@@ -93,6 +99,7 @@ impl History {
         self.rows.extend(rows.into_iter().map(|(key, row)| ((fleet, key), row)));
         self.gauges_at.extend(gauges);
         self.listed_at.extend(listed);
+        self.watching.insert(fleet, stretch);
         Ok(())
     }
 
@@ -196,7 +203,7 @@ fn gauge(
     let told = vast.gpu_util_percent.or(vast.gpu_temp_c).or(vast.cpu_util_percent).or(vast.mem_usage_gb).is_some();
     // The same copy of vast.ai's record read again is no new reading.
     let Some(at) = instance.gpu.last_told.map(ms).filter(|_| told) else { return Ok(None) };
-    if newest.is_some_and(|newest| at - newest < THINNED_MS / 2) {
+    if newest.is_some_and(|newest| at - newest < ONE_READING_MS) {
         return Ok(None);
     }
     transaction

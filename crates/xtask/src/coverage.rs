@@ -19,11 +19,7 @@ pub(crate) fn report() -> anyhow::Result<()> {
     for stale in files(&target, "gcda")? {
         std::fs::remove_file(stale)?;
     }
-    done(
-        cargo(&["test", "--package", "dwell-kernels", "--target-dir"])
-            .arg(&target)
-            .env("DWELL_KERNEL_COVERAGE", "1"),
-    )?;
+    done(cargo(&["test", "--package", "dwell-kernels", "--target-dir"]).arg(&target).env("DWELL_KERNEL_COVERAGE", "1"))?;
     let counts = counts(&target)?;
     let mut table = String::from("Lines of the kernels that ran in their tests on the processor:\n");
     let mut never = Vec::new();

@@ -1,68 +1,9 @@
-//! History over real files: what is kept once, what survives a new process and a kill.
+//! What is kept once, and what survives a new process.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on says where")]
+use dwell_fleet::{Fleet, InstanceUuid, State};
+use dwell_history::{Closing, History, HistoryError, LogOwner, LogQuery, NOTE_CHARACTERS_MAX, Note, NoteKind};
 
-use std::process::Command;
-
-use dwell_fleet::{Fleet, InstanceUuid, LogLine, ManagerRun, Row, Snapshot, State, Timestamp, VastFacts, VastId};
-use dwell_history::{Answer, Closing, FleetId, History, HistoryError, LogOwner, LogQuery, NOTE_CHARACTERS_MAX, Note, NoteKind};
-
-fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(1_796_092_800 + second).unwrap()
-}
-
-fn row(uuid: &str, vast_id: u64, state: State) -> Row {
-    Row {
-        uuid: InstanceUuid::new(uuid),
-        vast_id: Some(VastId(vast_id)),
-        registered_at: InstanceUuid::new(uuid).map(|_| at(0)),
-        param_done_at: (state == State::ParamsDone).then(|| at(100)),
-        log_lines: Some(0),
-        vast: VastFacts {
-            gpu_name: Some("RTX 4090".into()),
-            gpu_util_percent: Some(50.0),
-            gpu_temp_c: Some(60.0),
-            ..VastFacts::default()
-        },
-        ..Row::bare(state)
-    }
-}
-
-fn snapshot(second: i64, rows: Vec<Row>) -> Snapshot {
-    Snapshot {
-        requested_at: at(second),
-        received_at: at(second),
-        manager_time: Some(at(second)),
-        vast_cache_age_s: Some(5.0),
-        rows,
-        bad_hosts: vec![],
-        rows_unreadable: 0,
-    }
-}
-
-/// Lets a fleet see an answer and keeps what it brought.
-fn watch(history: &mut History, id: FleetId, fleet: &mut Fleet, second: i64, rows: Vec<Row>) {
-    let observed = fleet.observe(&snapshot(second, rows));
-    let flags = fleet.assess();
-    let answer = Answer {
-        as_of: at(second),
-        instances: fleet.instances().collect(),
-        transitions: &observed.transitions,
-        merged: &observed.merged,
-        gap: observed.gap,
-        run: ManagerRun::default(),
-        flags: &flags,
-    };
-    history.record(id, &answer).unwrap();
-}
-
-fn line(second: i64, text: &str) -> LogLine {
-    LogLine { source: "setup".into(), text: text.into(), at: at(second) }
-}
-
-fn texts(history: &History, id: FleetId, owner: LogOwner, query: &LogQuery) -> Vec<String> {
-    history.lines(id, owner, query).unwrap().into_iter().map(|stored| stored.line.text).collect()
-}
+use crate::{at, line, row, texts, watch};
 
 #[test]
 fn a_new_process_goes_on_where_the_last_one_stopped() {
@@ -157,69 +98,6 @@ fn a_newer_file_is_left_alone_and_garbage_is_named() {
     .unwrap();
     std::fs::remove_file(folder.path().join("history.sqlite3-wal")).ok();
     assert!(matches!(History::open(&path).unwrap_err(), HistoryError::Open { .. }));
-}
-
-/// Kills a writing process at arbitrary moments; what it said was kept must be there, and the file must be sound.
-#[test]
-fn survives_kill_9_at_any_moment() {
-    if let Ok(path) = std::env::var("DWELL_TEST_WRITE_UNTIL_KILLED") {
-        write_until_killed(&path);
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("history.sqlite3");
-    let mut reported = 0;
-    for round in 0..4u64 {
-        let mut writer = Command::new(std::env::current_exe().unwrap())
-            .args(["survives_kill_9_at_any_moment", "--exact", "--nocapture"])
-            .env("DWELL_TEST_WRITE_UNTIL_KILLED", &path)
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut output = std::io::BufReader::new(writer.stdout.take().unwrap());
-        // Killed after so many reported answers, wherever the next one then is.
-        let mut text = String::new();
-        let mut seen = 0;
-        while seen < 7 + round * 5 {
-            text.clear();
-            std::io::BufRead::read_line(&mut output, &mut text).unwrap();
-            if let Some(kept) = text.trim().strip_prefix("kept ") {
-                reported = reported.max(kept.parse::<i64>().unwrap());
-                seen += 1;
-            }
-        }
-        writer.kill().unwrap();
-        writer.wait().unwrap();
-
-        let sound: String =
-            rusqlite::Connection::open(&path).unwrap().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-        assert_eq!(sound, "ok");
-        let mut history = History::open(&path).unwrap();
-        let id = history.fleet("http://m", None).unwrap();
-        let instances = history.remembered(id, at(reported)).unwrap().instances;
-        let kept =
-            texts(&history, id, LogOwner::Instance(instances[0].key), &LogQuery { limit: 1_000_000, ..LogQuery::default() });
-        assert!(kept.len() as i64 >= reported, "{} lines of {reported} reported", kept.len());
-        assert!(kept.iter().enumerate().all(|(index, text)| *text == format!("line {}", index + 1)), "each line once, in order");
-    }
-}
-
-fn write_until_killed(path: &str) -> ! {
-    let mut history = History::open(std::path::Path::new(path)).unwrap();
-    let id = history.fleet("http://m", None).unwrap();
-    let remembered = history.remembered(id, at(0)).unwrap();
-    let mut fleet = Fleet::new(60.0);
-    fleet.remember(remembered.instances, remembered.past_stays, remembered.highest_key);
-    let mut second = 0;
-    loop {
-        second += 1;
-        watch(&mut history, id, &mut fleet, second, vec![row("aaaa", 1, State::Registered)]);
-        let owner = LogOwner::Instance(fleet.instances().next().unwrap().key);
-        // The manager's buffer as it would be: all lines so far.
-        let buffer: Vec<LogLine> = (1..=second).map(|n| line(n, &format!("line {n}"))).collect();
-        history.append_lines(id, owner, &buffer, true, None).unwrap();
-        println!("kept {second}");
-    }
 }
 
 #[test]

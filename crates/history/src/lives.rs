@@ -1,0 +1,112 @@
+//! Lives of instances, for charts.
+
+use std::collections::HashMap;
+
+use dwell_fleet::{Basis, Entry, Key, Life, MachineId, State, Timestamp, VastFacts};
+use rusqlite::types::ValueRef;
+
+use crate::{FleetId, History, HistoryError, ms, time};
+
+impl History {
+    /// The lives that touch the time from `since` to `until`, whole.
+    pub fn lives(&self, fleet: FleetId, since: Timestamp, until: Timestamp) -> Result<Vec<Life>, HistoryError> {
+        let mut places: HashMap<i64, usize> = HashMap::new();
+        let mut lives: Vec<Life> = Vec::new();
+        let mut instances = self.connection.prepare_cached(
+            "SELECT id, coalesce(uuid, cast(vast_id AS TEXT), label, ''), gpu_name, num_gpus, image, geolocation, machine_id,
+                    dollars_per_h, bench_rate, kill_reason, first_seen_ms, last_listed_ms
+             FROM instance WHERE fleet = ?1 AND last_listed_ms >= ?2 AND merged_into IS NULL",
+        )?;
+        let mut rows = instances.query((fleet.0, ms(since)))?;
+        while let Some(row) = rows.next()? {
+            let number = |index: usize| row.get::<_, Option<i64>>(index).map(|id| id.and_then(|id| u64::try_from(id).ok()));
+            let vast = VastFacts { gpu_name: row.get(2)?, num_gpus: number(3)?, ..VastFacts::default() };
+            places.insert(row.get(0)?, lives.len());
+            lives.push(Life {
+                id: row.get(1)?,
+                gpu: vast.gpu_kind(),
+                image: row.get(4)?,
+                region: row.get(5)?,
+                machine: number(6)?.map(MachineId),
+                dollars_per_h: row.get(7)?,
+                bench_rate_proofs_per_h: row.get(8)?,
+                kill_reason: row.get(9)?,
+                first_seen_at: time(row.get(10)?),
+                last_listed_at: time(row.get(11)?),
+                entries: Vec::new(),
+                absences: Vec::new(),
+                leaks: Vec::new(),
+            });
+        }
+        let mut transitions = self.connection.prepare_cached(
+            "SELECT t.instance, t.at_ms, t.kind, t.to_state, t.basis, t.earlier_by_s
+             FROM instance i CROSS JOIN transition t ON t.instance = i.id
+             WHERE i.fleet = ?1 AND i.last_listed_ms >= ?2 AND i.merged_into IS NULL ORDER BY t.instance, t.at_ms, t.id",
+        )?;
+        let mut rows = transitions.query((fleet.0, ms(since)))?;
+        while let Some(row) = rows.next()? {
+            let Some(life) = places.get(&row.get(0)?).and_then(|place| lives.get_mut(*place)) else { continue };
+            let at = time(row.get(1)?);
+            match text(row.get_ref(2)?) {
+                "vanished" => life.absences.push((at, None)),
+                "returned" => {
+                    if let Some((_, back @ None)) = life.absences.last_mut() {
+                        *back = Some(at);
+                    }
+                }
+                _ => life.entries.push(Entry {
+                    state: State::parse(text(row.get_ref(3)?)),
+                    at,
+                    basis: Basis::parse(text(row.get_ref(4)?)).unwrap_or(Basis::FirstSight),
+                    earlier_by_s: row.get(5)?,
+                }),
+            }
+        }
+        let mut leaks = self.connection.prepare_cached(
+            "SELECT f.instance, f.since_ms, f.cleared_ms FROM flag f JOIN instance i ON i.id = f.instance
+             WHERE f.kind = 'leaking' AND i.fleet = ?1 AND i.last_listed_ms >= ?2",
+        )?;
+        let mut rows = leaks.query((fleet.0, ms(since)))?;
+        while let Some(row) = rows.next()? {
+            if let Some(life) = places.get(&row.get(0)?).and_then(|place| lives.get_mut(*place)) {
+                life.leaks.push((time(row.get(1)?), row.get::<_, Option<i64>>(2)?.map(time)));
+            }
+        }
+        lives.retain(|life| life.entries.first().map_or(life.first_seen_at, |entry| entry.at) < until);
+        Ok(lives)
+    }
+
+    /// When the fleet's history begins: the first sight of any instance.
+    pub fn begins(&self, fleet: FleetId) -> Result<Option<Timestamp>, HistoryError> {
+        let first: Option<i64> =
+            self.connection.query_row("SELECT min(from_ms) FROM watched WHERE fleet = ?1", [fleet.0], |row| row.get(0))?;
+        Ok(first.map(time))
+    }
+
+    /// How many lines an instance's log has in each step of `step_s` seconds from `since` on: (beginning of the step, lines),
+    /// steps without a line left out.
+    pub fn log_activity(
+        &self,
+        fleet: FleetId,
+        key: Key,
+        (since, until): (Timestamp, Timestamp),
+        step_s: f64,
+    ) -> Result<Vec<(Timestamp, u64)>, HistoryError> {
+        let Some(row) = self.row_of(fleet, key) else { return Ok(Vec::new()) };
+        let step = ((step_s * 1000.0) as i64).max(1);
+        let counts = self
+            .connection
+            .prepare_cached(
+                "SELECT ?2 + (at_ms - ?2) / ?4 * ?4 AS step, count(*) FROM log_line
+                 WHERE instance = ?1 AND at_ms >= ?2 AND at_ms < ?3 GROUP BY step ORDER BY step",
+            )?
+            .query_map((row, ms(since), ms(until), step), |row| Ok((time(row.get(0)?), row.get::<_, i64>(1)?.unsigned_abs())))?
+            .collect::<Result<_, _>>()?;
+        Ok(counts)
+    }
+}
+
+/// A text, borrowed; empty where it is none.
+fn text(value: ValueRef<'_>) -> &str {
+    value.as_str().unwrap_or_default()
+}
