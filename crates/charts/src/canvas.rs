@@ -50,14 +50,22 @@ pub(crate) trait Drawn {
 }
 
 pub(crate) fn svg(drawn: &impl Drawn, size: (u32, u32)) -> Result<String, DrawError> {
+    svg_of(drawn, size, 1)
+}
+
+/// An SVG that is drawn `finer` times as fine as its size: plotters places everything on whole units.
+pub(crate) fn svg_of(drawn: &impl Drawn, size: (u32, u32), finer: u32) -> Result<String, DrawError> {
     ready(size)?;
+    let (width, height) = size;
+    let fine = (width * finer, height * finer);
     let mut text = String::new();
     {
-        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        let area = SVGBackend::with_string(&mut text, fine).into_drawing_area();
         drawn.draw(&area)?;
         area.present().map_err(failed)?;
     }
-    Ok(text)
+    let of = |(width, height): (u32, u32)| format!("width=\"{width}\" height=\"{height}\"");
+    Ok(if finer == 1 { text } else { text.replacen(&of(fine), &of(size), 1) })
 }
 
 pub(crate) fn png(drawn: &impl Drawn, size: (u32, u32)) -> Result<Vec<u8>, DrawError> {

@@ -3,8 +3,10 @@
 
 mod canvas;
 mod card;
+mod chart;
 mod theme;
 
 pub use canvas::DrawError;
 pub use card::{Bar, Card, Line, Mark, Trace};
-pub use theme::Theme;
+pub use chart::{Axis, Chart, Form, Panel, Plot, Quantiles, Series, Step, number_axis};
+pub use theme::{Theme, Tint};

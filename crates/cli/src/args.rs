@@ -193,6 +193,18 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DOLLARS")]
         price: Option<f64>,
     },
+    /// Draw a chart of what is kept, or list the charts there are.
+    ///
+    /// Without -o its numbers are printed. Times are the manager's.
+    Chart {
+        #[command(flatten)]
+        wanted: ChartArgs,
+    },
+    /// What is kept: figures over time, every log line, exports, another workstation's history.
+    History {
+        #[command(subcommand)]
+        command: HistoryCommand,
+    },
     /// Saved fleets.
     Fleets {
         #[command(subcommand)]
@@ -210,6 +222,115 @@ pub(crate) enum Command {
     },
     /// Check what Dwell needs of this machine.
     Doctor,
+}
+
+/// Which time.
+#[derive(Debug, clap::Args)]
+pub(crate) struct During {
+    /// From then on: a date, a time or an age such as 36h, 30d, 2w. All there is where not given.
+    #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before)]
+    pub(crate) since: Option<jiff::Timestamp>,
+    /// Until then.
+    #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before)]
+    pub(crate) until: Option<jiff::Timestamp>,
+}
+
+/// A simulated fleet instead of one that was watched.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SimulatedArchive {
+    /// Of a simulated fleet, watched in virtual time: a scenario, or a scenario file.
+    #[arg(long, value_name = "SCENARIO")]
+    pub(crate) simulate: Option<String>,
+    /// How long it is watched.
+    #[arg(long = "for", value_name = "TIME", value_parser = span, default_value = "12h", requires = "simulate")]
+    pub(crate) lasts: Duration,
+    /// Seed of its randomness.
+    #[arg(long, requires = "simulate")]
+    pub(crate) seed: Option<u64>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ChartArgs {
+    /// Which: throughput, cost, cost-per-proof, states, dwell, dwell-boxes, dwell-histogram, until-running, spent-before,
+    /// endings, bench-rates, instance.
+    pub(crate) name: Option<String>,
+    /// Write it to this file: .svg, .png, .csv or .json.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) during: During,
+    /// Split by: gpu, image, region or machine.
+    #[arg(long)]
+    pub(crate) by: Option<String>,
+    /// The state, for charts of how long a state lasts.
+    #[arg(long, default_value = "params_done")]
+    pub(crate) state: String,
+    /// The instance, for its life.
+    #[arg(long, value_name = "ID")]
+    pub(crate) instance: Option<String>,
+    /// Width, pixels; a PNG has twice as many.
+    #[arg(long, default_value_t = 960, value_name = "N")]
+    pub(crate) width: u32,
+    /// Height, pixels.
+    #[arg(long, default_value_t = 480, value_name = "N")]
+    pub(crate) height: u32,
+    /// Light on dark.
+    #[arg(long)]
+    pub(crate) dark: bool,
+    #[command(flatten)]
+    pub(crate) simulated: SimulatedArchive,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// Figures of a time, group by group: proofs, dollars, how long until running, kills.
+    Query {
+        #[command(flatten)]
+        during: During,
+        /// Split by: gpu, image, region or machine.
+        #[arg(long, default_value = "gpu")]
+        by: String,
+        #[command(flatten)]
+        simulated: SimulatedArchive,
+    },
+    /// Find words in every log line that is kept, newest first.
+    Search {
+        /// Whole words, all of them; word* for a beginning of four letters or more; in quotation marks as they are.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Only this instance's lines.
+        #[arg(long, value_name = "ID")]
+        instance: Option<String>,
+        /// Only this source.
+        #[arg(long, short)]
+        source: Option<String>,
+        #[command(flatten)]
+        during: During,
+        /// At most so many.
+        #[arg(long, short = 'n', default_value_t = 50, value_name = "N")]
+        limit: usize,
+        #[command(flatten)]
+        simulated: SimulatedArchive,
+    },
+    /// Write a part of history to a file: CSV, JSON lines or Parquet.
+    Export {
+        /// instances, transitions, gauges, benchmarks, flags or logs.
+        table: String,
+        /// The file: .csv, .jsonl or .parquet. Never written over another.
+        #[arg(long, short, value_name = "FILE")]
+        out: PathBuf,
+        #[command(flatten)]
+        during: During,
+        #[command(flatten)]
+        simulated: SimulatedArchive,
+    },
+    /// Join another workstation's history to this one: what both saw counts once.
+    Import {
+        /// Its history.sqlite3.
+        file: PathBuf,
+    },
+    /// List the fleets of which something is kept.
+    Fleets,
 }
 
 #[derive(Debug, clap::Args)]

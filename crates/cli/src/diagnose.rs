@@ -226,7 +226,7 @@ pub(crate) fn tell_cause(args: &Args, id: Option<&str>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time since a rental, for `--rented-before 2d`.
+/// A date, a time, or an age such as `36h`, `2d`, `1w`.
 pub(crate) fn before(text: &str) -> Result<jiff::Timestamp, String> {
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
         return Ok(at);
@@ -234,7 +234,10 @@ pub(crate) fn before(text: &str) -> Result<jiff::Timestamp, String> {
     if let Ok(date) = text.parse::<jiff::civil::Date>() {
         return jiff::tz::TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).map_err(|error| error.to_string());
     }
+    // Days of 24 hours: what is asked for is so long ago, whatever the clock on the wall did.
+    let of_days = |ending: char, hours: u32| Some(text.strip_suffix(ending)?.trim().parse::<u32>().ok()?.checked_mul(hours)?);
+    let hours = of_days('d', 24).or_else(|| of_days('w', 168)).map(|hours| format!("{hours}h"));
     let span: jiff::SignedDuration =
-        text.parse().map_err(|_| "write a date (2026-03-10), a time (2026-03-10T09:00:00Z) or an age (36h)".to_owned())?;
+        hours.as_deref().unwrap_or(text).parse().map_err(|_| "write a date (2026-03-10), a time (2026-03-10T09:00:00Z) or an age (36h)".to_owned())?;
     Ok(dwell_commands::later(dwell_commands::now(), -span.as_secs_f64()))
 }

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod diagnose;
 mod drill;
+mod kept;
 mod machine;
 mod print;
 mod run;

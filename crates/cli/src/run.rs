@@ -14,6 +14,7 @@ use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
 use crate::bench;
 use crate::diagnose::{self, Wanted};
 use crate::drill;
+use crate::kept;
 use crate::machine;
 use crate::print::{self, clean, out, remark};
 use crate::vast;
@@ -98,6 +99,8 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             };
             vast::tell_prediction(args, &machine, *price).await
         }
+        Command::Chart { wanted } => kept::chart(args, wanted),
+        Command::History { command } => kept::history(args, command),
         Command::Fleets { command } => fleets(args, command.as_ref()).await,
         Command::Drill { command } => drill::run(args, command),
         Command::Sim { command } => simulate(args, command).await,

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use dwell_clients::{Limits, ManagerClient, Ssh, SshTarget, VAST_ADDRESS, VastClient};
 use dwell_diagnosis::{Check, NOT_IN_CATALOGUE};
-use dwell_history::History;
+use dwell_history::{ExportTable, History, Limits as HistoryLimits};
 use dwell_simulator::{Scenario, World, serve};
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
-use crate::drive::{Ask, Clock, Driver, NewNote};
+use crate::archive::{self, Archive};
+use crate::charts::{self, ChartForm, Source};
+use crate::drive::{Ask, Clock, Driver, KeptDeed, NewNote};
 use crate::dto::*;
 use crate::hub::Hub;
 use crate::incident;
@@ -22,6 +24,7 @@ use crate::live::{self, Live, Means};
 use crate::play::{self, Flags, Play};
 use crate::rentals;
 use crate::settings::{Folder, Settings};
+use crate::tables::TableForm;
 use crate::workbench::{self, Workbench};
 
 /// Questions that may wait for the watcher.
@@ -30,6 +33,9 @@ const ASKS_WAITING_MAX: usize = 64;
 /// Longest wait for the keychain: a person may have to unlock it. And where the look can do without.
 const KEY_WITHIN: Duration = Duration::from_secs(60);
 const KEY_SOON: Duration = Duration::from_secs(3);
+
+/// How large the history of a simulation may become: it is in memory.
+const SIMULATED_BYTES_MAX: u64 = 512 << 20;
 
 /// Simulated seconds in a real one at the start of a drill: the window offers 1, 20 and 100.
 const DRILL_SPEED: f64 = 20.0;
@@ -152,6 +158,10 @@ pub(crate) fn client_of(ssh: Ssh, address: &str, through: Option<&str>, limits: 
     })
 }
 
+fn unknown_form(format: &str, known: &str) -> ApiError {
+    ApiError::new("bad-request", format!("no file of the form {format:?} can be written")).hint(format!("there are: {known}"))
+}
+
 fn read<T: DeserializeOwned>(request: serde_json::Value) -> Result<T, ApiError> {
     let request = if request.is_null() { serde_json::json!({}) } else { request };
     serde_json::from_value(request).map_err(|error| ApiError::new("bad-request", error.to_string()))
@@ -228,7 +238,9 @@ impl App {
         let client = client_of(self.ssh(), &fleet.address, fleet.ssh.as_deref(), self.limits())?;
         let history = History::open(&self.folder.history())?;
         let means = self.means(fleet)?;
-        let driver = Driver::new(fleet.name.clone(), client.clone(), history, Clock::System)?.with_means(means);
+        let limits = Settings::load(&self.folder)?.history_limits();
+        let driver = Driver::new(fleet.name.clone(), client.clone(), history, Clock::System)?;
+        let driver = driver.with_means(means).with_history_limits(limits);
         self.begin(fleet.name.clone(), driver, None, None, Some(client)).await
     }
 
@@ -636,7 +648,7 @@ impl App {
         let served = Arc::new(serve(world, speed, 0, 0).await?);
         let client = ManagerClient::new(&served.url(), Limits::default())?;
         let driver = Driver::new(name.to_owned(), client, History::in_memory()?, Clock::Simulated(Arc::clone(&served)))?;
-        Ok((served, driver))
+        Ok((served, driver.with_history_limits(HistoryLimits { bytes_max: SIMULATED_BYTES_MAX })))
     }
 
     /// Cards that can be measured.
@@ -668,6 +680,76 @@ impl App {
     pub async fn save_bench(&self, request: SaveBench) -> Result<SavedFile, ApiError> {
         let (name, bytes) = self.workbench.file(&request)?;
         Ok(SavedFile { path: self.folder.export(&name, &bytes)?.display().to_string() })
+    }
+
+    /// Reads what is kept of the fleet that is watched: of a simulated one beside its watch, of a connected one from its file, so
+    /// that a long reading holds up nothing.
+    async fn kept<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Source<'_>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let manager = {
+            let state = self.state.lock().await;
+            state.session.as_ref().ok_or_else(ApiError::no_fleet)?.manager.clone()
+        };
+        if let Some(manager) = manager {
+            let (folder, name) = (self.folder.clone(), self.watched_name().await);
+            let reading = tokio::task::spawn_blocking(move || {
+                Archive::of_watched(&folder, manager.base(), name)?.with(read)
+            });
+            return reading.await.map_err(|error| ApiError::new("bug", error.to_string()))?;
+        }
+        let (reply, answer) = oneshot::channel();
+        let deed = KeptDeed(Box::new(move |driver| {
+            let _ = reply.send(driver.with_kept(read));
+        }));
+        self.tell(Ask::Kept(deed)).await?;
+        answer.await.map_err(|_| ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again"))?
+    }
+
+    async fn watched_name(&self) -> String {
+        self.state.lock().await.session.as_ref().map_or_else(String::new, |session| session.name.clone())
+    }
+
+    /// The charts there are.
+    pub async fn charts(&self, _: Nothing) -> Result<ChartList, ApiError> {
+        self.kept(charts::list).await
+    }
+
+    /// A chart, drawn, with its numbers.
+    pub async fn chart(&self, request: ChartRequest) -> Result<ChartView, ApiError> {
+        self.kept(move |source| charts::view(source, &request)).await
+    }
+
+    /// Who is behind a reading of a chart.
+    pub async fn chart_behind(&self, request: ChartBehind) -> Result<Behind, ApiError> {
+        self.kept(move |source| charts::behind(source, &request)).await
+    }
+
+    /// Saves a chart as a file.
+    pub async fn save_chart(&self, request: SaveChart) -> Result<SavedFile, ApiError> {
+        let form = ChartForm::named(&request.format).ok_or_else(|| unknown_form(&request.format, "svg, png, csv, json"))?;
+        let name = format!("dwell-{}-{}.{}", request.chart.name, Clock::System.now().strftime("%Y-%m-%d"), form.ending());
+        let bytes = self.kept(move |source| charts::file(source, &request.chart, form)).await?;
+        Ok(SavedFile { path: self.folder.export(&name, &bytes)?.display().to_string() })
+    }
+
+    /// Searches all kept logs.
+    pub async fn search_logs(&self, request: SearchLogs) -> Result<FoundLogs, ApiError> {
+        self.kept(move |source| archive::search(source, &request)).await
+    }
+
+    /// Exports a part of history.
+    pub async fn export_history(&self, request: ExportHistory) -> Result<ExportedFile, ApiError> {
+        let form = TableForm::named(&request.format).ok_or_else(|| unknown_form(&request.format, "csv, json, parquet"))?;
+        let table = ExportTable::named(&request.table).ok_or_else(|| {
+            let known: Vec<&str> = ExportTable::ALL.into_iter().map(ExportTable::as_str).collect();
+            ApiError::new("bad-request", format!("history has no {:?}", request.table)).hint(format!("it has {}", known.join(", ")))
+        })?;
+        let (file, path) = self.folder.create_export(&format!("dwell-{}.{}", table.as_str(), form.ending()))?;
+        let during = (request.since, request.until);
+        let rows = self.kept(move |source| archive::export(source, table, during, form, file)).await?;
+        Ok(ExportedFile { path: path.display().to_string(), rows })
     }
 
     /// The drills, and those that were played.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use dwell_clients::{FetchError, ManagerClient, Tunnel, TunnelState};
 use dwell_diagnosis::Check;
 use dwell_fleet::look::{SshAddress, VastShown};
-use dwell_fleet::{Fleet, Instance, Key, Presence, Timestamp};
-use dwell_history::{Answer, Closing, FleetId, History, LogOwner, LogQuery, Note, NoteKind};
+use dwell_fleet::{Fleet, FlagChange, Instance, Key, Observed, Presence, Timestamp};
+use dwell_history::{Answer, Closing, FleetId, History, Limits as HistoryLimits, LogOwner, LogQuery, Note, NoteKind};
 use dwell_simulator::Served;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -39,6 +39,8 @@ const GAUGES_MOST: usize = 1_500;
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 /// A demonstration goes on this long at its speed after the latest flag, seconds of its own time, and then slows down.
 const SLOW_AFTER_FLAG_S: f64 = 300.0;
+/// How often it is looked whether history needs upkeep.
+const KEEP_UP_EVERY: Duration = Duration::from_secs(60);
 /// How often time is looked at.
 const TICK_EVERY: Duration = Duration::from_millis(100);
 
@@ -90,6 +92,9 @@ pub(crate) struct Driver {
     means: Means,
     /// How the tunnel was when it was last looked at.
     tunnel: Option<TunnelState>,
+    history_limits: HistoryLimits,
+    /// When history was last found to need nothing.
+    kept_up_at: Option<Instant>,
 }
 
 impl Driver {
@@ -114,6 +119,8 @@ impl Driver {
             one_look: false,
             means: Means::default(),
             tunnel: None,
+            history_limits: HistoryLimits::default(),
+            kept_up_at: None,
             clock,
         })
     }
@@ -285,17 +292,9 @@ impl Driver {
                 }
                 let fleet = self.watch.fleet();
                 let Some(as_of) = fleet.as_of() else { return };
-                let answer = Answer {
-                    as_of,
-                    instances: fleet.instances().collect(),
-                    transitions: &observed.transitions,
-                    merged: &observed.merged,
-                    gap: observed.gap,
-                    run: fleet.manager_run(),
-                    flags: &flags,
-                };
-                let kept = self.history.record(self.fleet_id, &answer);
+                let kept = self.history.record(self.fleet_id, &answer_of(fleet, as_of, &observed, &flags));
                 self.note_history(kept.err().map(|error| error.to_string()));
+                self.keep_up(as_of);
             }
             Effect::KeepLines { key, lines, whole_buffer } => {
                 let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
@@ -318,6 +317,46 @@ impl Driver {
             }
             Effect::Publish => self.changed = true,
         }
+    }
+
+    /// Thins old gauges and makes room, a part at a time.
+    fn keep_up(&mut self, as_of: Timestamp) {
+        if self.kept_up_at.is_some_and(|at| at.elapsed() < KEEP_UP_EVERY) {
+            return;
+        }
+        match self.history.upkeep(as_of, self.history_limits) {
+            Ok(done) if done.more => self.kept_up_at = None,
+            Ok(_) => self.kept_up_at = Some(Instant::now()),
+            Err(error) => {
+                self.kept_up_at = Some(Instant::now());
+                self.note_history(Some(error.to_string()));
+            }
+        }
+    }
+
+    pub(crate) fn with_history_limits(mut self, limits: HistoryLimits) -> Self {
+        self.history_limits = limits;
+        self
+    }
+
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub(crate) fn fleet(&self) -> &Fleet {
+        self.watch.fleet()
+    }
+
+    pub(crate) fn fleet_id(&self) -> FleetId {
+        self.fleet_id
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     fn note_history(&mut self, error: Option<String>) {
@@ -369,6 +408,7 @@ impl Driver {
             Ask::Report(request, reply) => drop(reply.send(self.report(&request))),
             Ask::Rented(before, reply) => drop(reply.send(self.rented_before(before))),
             Ask::Refresh => self.refresh(),
+            Ask::Kept(KeptDeed(deed)) => deed(self),
             Ask::Speed(speed) => {
                 (self.slow_at, self.slow_on_flag) = (None, false);
                 self.set_speed(speed);
@@ -580,6 +620,19 @@ impl Driver {
     }
 }
 
+/// What an answer brought, for history.
+pub(crate) fn answer_of<'a>(fleet: &'a Fleet, as_of: Timestamp, observed: &'a Observed, flags: &'a [FlagChange]) -> Answer<'a> {
+    Answer {
+        as_of,
+        instances: fleet.instances().collect(),
+        transitions: &observed.transitions,
+        merged: &observed.merged,
+        gap: observed.gap,
+        run: fleet.manager_run(),
+        flags,
+    }
+}
+
 fn watch_of(history: &mut History, fleet_id: FleetId, pace: Pace, now: Timestamp) -> Result<Watch, ApiError> {
     let remembered = history.remembered(fleet_id, now)?;
     let mut fleet = Fleet::new(pace.gap_after_s());
@@ -628,6 +681,16 @@ pub(crate) enum Ask {
     Rented(Timestamp, oneshot::Sender<Rented>),
     Refresh,
     Speed(f64),
+    Kept(KeptDeed),
+}
+
+/// Something to be done with what is kept of the fleet that is watched.
+pub(crate) struct KeptDeed(pub(crate) Box<dyn FnOnce(&Driver) + Send>);
+
+impl std::fmt::Debug for KeptDeed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KeptDeed")
+    }
 }
 
 /// The lines in which known words are looked for.

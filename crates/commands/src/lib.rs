@@ -4,12 +4,14 @@
 #[macro_use]
 mod table;
 mod app;
+mod archive;
 mod ask;
 #[doc(hidden)]
 pub mod bench;
 mod bench_export;
 mod bindings;
 mod casebook;
+mod charts;
 pub mod drill;
 mod drive;
 pub mod dto;
@@ -26,19 +28,24 @@ mod rentals;
 mod report;
 pub mod scoring;
 mod settings;
+mod tables;
 mod view;
 mod virtual_time;
 mod watch;
 mod workbench;
 
 pub use app::{App, COMMANDS, CommandInfo, Start};
+pub use archive::Archive;
 pub use bench_export::{BenchForm, bench_file};
+pub use charts::ChartForm;
+pub use tables::TableForm;
 pub use bindings::typescript;
 pub use dwell_bench as benchmark;
 pub use dwell_bench::predict::{Limit, Prediction};
 pub use dwell_charts::Theme;
 pub use dwell_clients::{Limits, OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};
 pub use dwell_fleet::words;
+pub use dwell_history::{ExportTable, Imported};
 pub use dwell_simulator::{FaultKind, Parameter, Scenario, Served, Value, World, fault_kinds, scenario_schema, serve, shipped};
 pub use error::ApiError;
 pub use forecast::{Described, estimate_offer, forecast, forecast_offer, observed_rates, this_host};

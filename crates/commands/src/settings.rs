@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use dwell_history::Limits as HistoryLimits;
 use serde::{Deserialize, Serialize};
 
 use crate::ApiError;
@@ -33,22 +34,30 @@ impl Folder {
     /// Writes a file that the operator asked for: among the downloads, or in `exports` of a folder that was given. Never over
     /// another one.
     pub(crate) fn export(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ApiError> {
+        let (mut file, path) = self.create_export(name)?;
+        file.write_all(bytes).map(|()| path).map_err(|error| self.unwritten(&error))
+    }
+
+    /// The same file, to be written by somebody else.
+    pub(crate) fn create_export(&self, name: &str) -> Result<(std::fs::File, PathBuf), ApiError> {
         /// Names that are tried.
         const NAMES_MAX: usize = 1_000;
         let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "txt"));
-        let failed =
-            |error: std::io::Error| ApiError::new("not-saved", format!("cannot write to {}: {error}", self.exports.display()));
-        std::fs::create_dir_all(&self.exports).map_err(failed)?;
+        std::fs::create_dir_all(&self.exports).map_err(|error| self.unwritten(&error))?;
         for place in 1..=NAMES_MAX {
             let name = if place == 1 { format!("{stem}.{ending}") } else { format!("{stem}-{place}.{ending}") };
             let path = self.exports.join(name);
             match std::fs::File::create_new(&path) {
-                Ok(mut file) => return file.write_all(bytes).map(|()| path).map_err(failed),
+                Ok(file) => return Ok((file, path)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(self.unwritten(&error)),
             }
         }
         Err(ApiError::new("not-saved", format!("{} has too many files of this name", self.exports.display())))
+    }
+
+    fn unwritten(&self, error: &std::io::Error) -> ApiError {
+        ApiError::new("not-saved", format!("cannot write to {}: {error}", self.exports.display()))
     }
 
     /// The folder itself.
@@ -74,6 +83,9 @@ pub(crate) struct Settings {
     /// Names of vast.ai accounts; their keys are in the keychain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) vast_accounts: Vec<String>,
+    /// How large history may become, GiB; beyond it the oldest log lines go. 16 where not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) history_gib_max: Option<u32>,
     /// Saved fleets.
     #[serde(default, rename = "fleet")]
     pub(crate) fleets: Vec<SavedFleet>,
@@ -103,6 +115,10 @@ impl Settings {
             std::fs::rename(&beside, &path)
         };
         written().map_err(|error| ApiError::new("settings-unwritable", format!("cannot write {}: {error}", path.display())))
+    }
+
+    pub(crate) fn history_limits(&self) -> HistoryLimits {
+        self.history_gib_max.map_or_else(HistoryLimits::default, |gib| HistoryLimits { bytes_max: u64::from(gib.max(1)) << 30 })
     }
 
     pub(crate) fn named(&self, name: &str) -> Result<&SavedFleet, ApiError> {

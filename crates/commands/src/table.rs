@@ -28,6 +28,12 @@ macro_rules! for_each_command {
             keys(Nothing) -> Accounts, read, "List vast.ai accounts", "";
             import_key(ImportKey) -> Accounts, view, "Import the key of vast.ai's own client", "";
             remove_account(AccountName) -> Accounts, view, "Remove a vast.ai account", "";
+            charts(Nothing) -> ChartList, read, "Show charts: throughput, dwell, cost", "g h";
+            chart(ChartRequest) -> ChartView, read, "Draw a chart", "";
+            chart_behind(ChartBehind) -> Behind, read, "Show who is behind a number of a chart", "";
+            save_chart(SaveChart) -> SavedFile, view, "Save a chart as a file", "";
+            search_logs(SearchLogs) -> FoundLogs, read, "Search all kept logs", "";
+            export_history(ExportHistory) -> ExportedFile, view, "Export a part of history", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";
             fleets(Nothing) -> Fleets, read, "List saved fleets", "";
             connect(ConnectRequest) -> Fleets, view, "Connect to a manager", "g c";

@@ -2,20 +2,25 @@
 
 use dwell_diagnosis::{Around, Check, Diagnosis};
 use dwell_fleet::{Fleet, Key, Timestamp, shift};
+use dwell_history::{FleetId, History, HistoryError, LogOwner};
 use dwell_simulator::{Scenario, World};
 use dwell_wire as wire;
 
 use crate::ask::ask;
+use crate::drive::answer_of;
 use crate::dto::{FleetView, SilenceView};
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
 
-/// A simulated fleet under watch in virtual time. Nothing is written anywhere.
+/// A simulated fleet under watch in virtual time. Nothing is written to a disk.
 #[derive(Debug)]
 pub struct VirtualFleet {
     world: World,
     watch: Watch,
     pace: Pace,
+    /// Where it is kept, if anywhere; and the first thing that went wrong with it.
+    kept: Option<(History, FleetId)>,
+    unkept: Option<HistoryError>,
 }
 
 /// A change worth telling.
@@ -49,7 +54,18 @@ impl VirtualFleet {
         let (seed, start) = (seed.unwrap_or(scenario.seed), scenario.start);
         let world = World::new(scenario, seed, start);
         let watch = Watch::new(Fleet::new(pace.gap_after_s()), pace, start);
-        Self { world, watch, pace }
+        Self { world, watch, pace, kept: None, unkept: None }
+    }
+
+    /// From now on everything that is seen is kept, as a watch over a real fleet keeps it.
+    pub(crate) fn keep_in(&mut self, history: History, fleet: FleetId) {
+        self.kept = Some((history, fleet));
+    }
+
+    /// What was kept; an error where something could not be. `None` where nothing was to be kept.
+    pub(crate) fn into_history(self) -> Option<Result<History, HistoryError>> {
+        let (history, _) = self.kept?;
+        Some(self.unkept.map_or(Ok(history), Err))
     }
 
     /// The world, for scoring.
@@ -132,12 +148,26 @@ impl VirtualFleet {
                     Effect::FetchManagerLines { tail } => {
                         events.push(Event::ManagerLines(read_lines(self.world.manager_logs_body(tail))));
                     }
-                    Effect::KeepLines { key, lines, .. } => {
+                    Effect::KeepLines { key, lines, whole_buffer } => {
+                        let mut lines = lines;
+                        if let Some((history, fleet)) = &mut self.kept {
+                            let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
+                            let run = self.watch.fleet().manager_run().started_at;
+                            match history.append_lines(*fleet, owner, &lines, whole_buffer, run) {
+                                Ok(appended) => lines = appended.lines,
+                                Err(error) => self.unkept = Some(error),
+                            }
+                        }
                         if let Some(key) = key {
                             events.push(Event::LinesKept { key, lines });
                         }
                     }
                     Effect::Record { observed, flags } => {
+                        if let (Some((history, fleet)), Some(as_of)) = (&mut self.kept, self.watch.fleet().as_of())
+                            && let Err(error) = history.record(*fleet, &answer_of(self.watch.fleet(), as_of, &observed, &flags))
+                        {
+                            self.unkept = Some(error);
+                        }
                         let id = |key| self.watch.fleet().instance(key).map(dwell_fleet::Instance::id).unwrap_or_default();
                         for transition in &observed.transitions {
                             if transition.kind != dwell_fleet::TransitionKind::Told {

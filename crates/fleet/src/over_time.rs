@@ -91,9 +91,17 @@ impl Frame {
         let step_ms = STEPS_S.iter().copied().find(fits).unwrap_or(weeks) * 1000;
         let from_ms = since.div_euclid(step_ms) * step_ms;
         let steps = ((until - from_ms) as u64).div_ceil(step_ms as u64) as usize;
-        let mut blind = complement(watched);
-        blind.extend(gaps.iter().map(|(from, to)| (from.as_millisecond(), to.as_millisecond())));
-        let blind = joined(blind);
+        Self::of_steps(from_ms, step_ms, steps, unwatched(watched, gaps))
+    }
+
+    /// One step, exactly from `since` to `until`.
+    pub fn whole(since: Timestamp, until: Timestamp, watched: &[(Timestamp, Timestamp)], gaps: &[(Timestamp, Timestamp)]) -> Self {
+        let (since, until) = (since.as_millisecond(), until.as_millisecond().max(since.as_millisecond() + 1));
+        Self::of_steps(since, until - since, 1, unwatched(watched, gaps))
+    }
+
+    /// `blind`: apart and rising.
+    fn of_steps(from_ms: i64, step_ms: i64, steps: usize, blind: Vec<(i64, i64)>) -> Self {
         let mut before = 0;
         let blind_before = blind
             .iter()
@@ -145,6 +153,13 @@ impl Frame {
         let (from, to) = self.blind[last];
         at - self.blind_before[last] - (at.min(to) - from)
     }
+}
+
+/// Times that were not watched, or without answers while they were; apart and rising.
+fn unwatched(watched: &[(Timestamp, Timestamp)], gaps: &[(Timestamp, Timestamp)]) -> Vec<(i64, i64)> {
+    let mut blind = complement(watched);
+    blind.extend(gaps.iter().map(|(from, to)| (from.as_millisecond(), to.as_millisecond())));
+    joined(blind)
 }
 
 fn complement(watched: &[(Timestamp, Timestamp)]) -> Vec<(i64, i64)> {
@@ -534,6 +549,8 @@ mod tests {
         let of = |name: &str| states.iter().find(|line| line.name == name).unwrap().values.clone();
         assert_eq!(of("registered"), [Some(1.0), Some(0.5), Some(0.0)]);
         assert_eq!(of("running"), [Some(0.0), Some(0.5), Some(1.0)]);
+        let whole = Frame::whole(at(900), at(4_500), &[(at(0), at(5_400))], &[]);
+        assert_eq!(throughput(&lives, &whole, By::Nothing).lines[0].values, [Some(20.0)]);
         let money = cost(&lives, &frame, By::Nothing);
         assert_eq!(money.lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["proving", "waiting"]);
         let per_proof = dollars_per_proof(&lives, &frame, By::Gpu);

@@ -76,6 +76,22 @@ impl History {
         Ok(lives)
     }
 
+    /// Every instance that is kept of a fleet, by its id; of several with one id the latest. From now on they can be asked about.
+    pub fn index(&mut self, fleet: FleetId) -> Result<HashMap<String, Key>, HistoryError> {
+        let rows: Vec<(i64, String)> = self
+            .connection
+            .prepare_cached(
+                "SELECT id, coalesce(uuid, cast(vast_id AS TEXT), label, '') FROM instance
+                 WHERE fleet = ?1 AND merged_into IS NULL ORDER BY id",
+            )?
+            .query_map([fleet.0], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<Result<_, _>>()?;
+        for (row, _) in &rows {
+            self.rows.insert((fleet, Key(row.unsigned_abs())), *row);
+        }
+        Ok(rows.into_iter().map(|(row, id)| (id, Key(row.unsigned_abs()))).collect())
+    }
+
     /// When the fleet's history begins: the first sight of any instance.
     pub fn begins(&self, fleet: FleetId) -> Result<Option<Timestamp>, HistoryError> {
         let first: Option<i64> =

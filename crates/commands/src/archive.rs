@@ -1,0 +1,215 @@
+//! What is kept of a fleet, read beside the watch over it: a connection of its own, so that a long reading holds up nothing.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use dwell_fleet::{Key, Timestamp};
+use dwell_history::{ExportTable, FleetId, History, Imported, Search};
+use dwell_simulator::Scenario;
+use jiff::tz::TimeZone;
+
+use crate::charts::{self, ChartForm, Source};
+use crate::drive::Clock;
+use crate::dto::*;
+use crate::settings::{Folder, Settings};
+use crate::tables::{self, TableForm};
+use crate::virtual_time::VirtualFleet;
+use crate::watch::Pace;
+use crate::{ApiError, drive};
+
+/// Lines of one search where it names no number, and at most.
+const FOUND_ORDINARY: usize = 200;
+const FOUND_MOST: usize = 5_000;
+
+/// An open archive.
+#[derive(Debug)]
+pub struct Archive {
+    history: History,
+    fleet: FleetId,
+    name: String,
+    simulated: bool,
+    /// The present of an archive that does not go on.
+    stands_at: Option<Timestamp>,
+    /// Every instance by its id.
+    index: HashMap<String, Key>,
+}
+
+impl Archive {
+    /// Opens what is kept of a fleet: of the saved one or the address that is named, else of the one watched last, else of the
+    /// one that was watched latest of all.
+    pub fn open(folder: &Folder, wanted: Option<&str>) -> Result<Self, ApiError> {
+        let path = folder.history();
+        if !path.exists() {
+            return Err(ApiError::new("no-history", format!("nothing has been kept yet: there is no {}", path.display()))
+                .hint("history begins when a fleet is watched: dwellctl watch, or the window"));
+        }
+        let settings = Settings::load(folder)?;
+        let named = wanted.or(settings.watching.as_deref());
+        let saved = named.and_then(|name| settings.named(name).ok());
+        let address = saved.map(|fleet| fleet.address.as_str()).or(wanted).map(|address| address.trim_end_matches('/'));
+        let history = History::open(&path)?;
+        let fleets = history.fleets()?;
+        let is_wanted = |known: &str| address.is_none_or(|address| known.trim_end_matches('/') == address);
+        let Some((_, found, ..)) = fleets.into_iter().find(|(_, address, ..)| is_wanted(address)) else {
+            return Err(ApiError::new("no-history", format!("nothing has been kept of {}", address.unwrap_or("any fleet")))
+                .hint("dwellctl history fleets lists what is kept"));
+        };
+        drop(history);
+        let name = saved.map_or_else(|| found.clone(), |fleet| fleet.name.clone());
+        Self::of_watched(folder, &found, name)
+    }
+
+    /// Opens what is kept of the fleet that is watched now, by its manager's address.
+    pub(crate) fn of_watched(folder: &Folder, address: &str, name: String) -> Result<Self, ApiError> {
+        let mut history = History::open(&folder.history())?;
+        let simulated = history.latest_simulated(address)?;
+        let fleet = history.fleet(address, simulated.as_deref())?;
+        let index = history.index(fleet)?;
+        let stands_at = if simulated.is_some() { history.watched_until(fleet)? } else { None };
+        Ok(Self { history, fleet, name, simulated: simulated.is_some(), stands_at, index })
+    }
+
+    /// The archive of a simulated fleet after a time in virtual time, in memory alone.
+    pub fn simulated(scenario: Scenario, seed: Option<u64>, lasts: Duration) -> Result<Self, ApiError> {
+        let mut history = History::in_memory()?;
+        let (name, fleet) = (scenario.title.clone(), history.fleet("in process", Some(&scenario.name))?);
+        // A reading every half minute tells as much of hours, in a third of the time.
+        let mut world = VirtualFleet::new(scenario, seed, Pace { dashboard_s: 30.0, ..Pace::default() });
+        world.keep_in(history, fleet);
+        world.run(lasts.as_secs_f64(), |_| {});
+        let now = world.watch().fleet().manager_time_at(world.world().now());
+        let mut history = world.into_history().ok_or_else(|| ApiError::new("bug", "a simulated history was not kept"))??;
+        let index = history.index(fleet)?;
+        Ok(Self { history, fleet, name, simulated: true, stands_at: Some(now), index })
+    }
+
+    fn now(&self) -> Timestamp {
+        self.stands_at.unwrap_or_else(|| Clock::System.now())
+    }
+
+    fn key_of(&self, wanted: &str) -> Result<Key, ApiError> {
+        if let Some(key) = self.index.get(wanted) {
+            return Ok(*key);
+        }
+        let mut found = self.index.iter().filter(|(id, _)| !wanted.is_empty() && id.starts_with(wanted));
+        match (found.next(), found.next()) {
+            (Some((_, key)), None) => Ok(*key),
+            (None, _) => Err(ApiError::new("unknown-id", format!("nothing has been kept of an instance whose id begins with {wanted:?}"))),
+            _ => Err(ApiError::new("ambiguous-id", format!("{wanted:?} fits several instances")).hint("give more of the id")),
+        }
+    }
+
+    pub(crate) fn with<T>(&self, read: impl FnOnce(&Source<'_>) -> T) -> T {
+        read(&Source {
+            history: &self.history,
+            fleet: self.fleet,
+            now: self.now(),
+            name: self.name.clone(),
+            simulated: self.simulated,
+            zone: TimeZone::system(),
+            key_of: &|wanted| self.key_of(wanted),
+        })
+    }
+
+    /// The charts there are.
+    pub fn charts(&self) -> Result<ChartList, ApiError> {
+        self.with(charts::list)
+    }
+
+    /// A chart, drawn, with its numbers.
+    pub fn chart(&self, request: &ChartRequest) -> Result<ChartView, ApiError> {
+        self.with(|source| charts::view(source, request))
+    }
+
+    /// A chart as a file.
+    pub fn chart_file(&self, request: &ChartRequest, form: ChartForm) -> Result<Vec<u8>, ApiError> {
+        self.with(|source| charts::file(source, request, form))
+    }
+
+    /// Who is behind a reading of a chart.
+    pub fn behind(&self, request: &ChartBehind) -> Result<Behind, ApiError> {
+        self.with(|source| charts::behind(source, request))
+    }
+
+    /// A part of history in figures; all there is where no time is given.
+    pub fn summary(&self, during: (Option<Timestamp>, Option<Timestamp>), by: &str) -> Result<HistorySummary, ApiError> {
+        self.with(|source| charts::summary(source, during, by))
+    }
+
+    /// Searches kept log lines.
+    pub fn search(&self, request: &SearchLogs) -> Result<FoundLogs, ApiError> {
+        self.with(|source| search(source, request))
+    }
+
+    /// Writes a part of history to a file that was opened for it; gives how many rows there are.
+    pub fn export(
+        &self,
+        table: ExportTable,
+        during: (Option<Timestamp>, Option<Timestamp>),
+        form: TableForm,
+        file: File,
+    ) -> Result<usize, ApiError> {
+        self.with(|source| export(source, table, during, form, file))
+    }
+
+    /// Joins another workstation's history to this one.
+    pub fn import(folder: &Folder, path: &Path) -> Result<Imported, ApiError> {
+        Ok(History::open(&folder.history())?.import(path)?)
+    }
+
+    /// Fleets that are kept: address, whether simulated, and when each was last watched.
+    pub fn fleets(folder: &Folder) -> Result<Vec<(String, bool, Option<Timestamp>)>, ApiError> {
+        let fleets = History::open(&folder.history())?.fleets()?;
+        Ok(fleets.into_iter().map(|(_, address, simulated, last)| (address, simulated.is_some(), last)).collect())
+    }
+}
+
+/// Searches the kept log lines of a fleet.
+pub(crate) fn search(source: &Source<'_>, request: &SearchLogs) -> Result<FoundLogs, ApiError> {
+    let search = Search {
+        words: request.words.clone(),
+        instance: request.instance.as_deref().map(|id| (source.key_of)(id)).transpose()?,
+        source: request.source.clone().filter(|source| !source.is_empty()),
+        since: request.since,
+        until: request.until,
+        before_id: request.before,
+        limit: request.limit.unwrap_or(FOUND_ORDINARY).min(FOUND_MOST),
+    };
+    let found = source.history.search(source.fleet, &search)?;
+    let lines = found
+        .lines
+        .into_iter()
+        .map(|it| FoundLog { id: it.id, instance: it.instance, source: it.line.source, at: it.line.at, text: it.line.text })
+        .collect();
+    Ok(FoundLogs { lines, go_on_before: found.go_on_before })
+}
+
+/// Writes a part of a fleet's history to a file.
+pub(crate) fn export(
+    source: &Source<'_>,
+    table: ExportTable,
+    (since, until): (Option<Timestamp>, Option<Timestamp>),
+    form: TableForm,
+    file: File,
+) -> Result<usize, ApiError> {
+    let during = (since.unwrap_or(Timestamp::UNIX_EPOCH), until.unwrap_or(Timestamp::MAX));
+    tables::write(source.history, (source.fleet, table), during, form, file)
+}
+
+impl drive::Driver {
+    /// What is kept of the fleet that is watched.
+    pub(crate) fn with_kept<T>(&self, read: impl FnOnce(&Source<'_>) -> T) -> T {
+        let fleet = self.fleet();
+        read(&Source {
+            history: self.history(),
+            fleet: self.fleet_id(),
+            now: fleet.manager_time_at(self.now()),
+            name: self.name().to_owned(),
+            simulated: true,
+            zone: TimeZone::system(),
+            key_of: &|wanted| drive::resolve(fleet, wanted),
+        })
+    }
+}
