@@ -362,7 +362,7 @@ impl Scaled<'_> {
             }
             Form::Points(points) => {
                 for point in points.iter().filter(|(at, _)| (x.from..=x.to).contains(at)) {
-                    plane.draw(&Circle::new(within(*point), self.scale * 5 / 2, colour.mix(0.75).filled())).map_err(failed)?;
+                    plane.draw(&Circle::new(within(*point), self.scale * 7 / 2, colour.mix(0.75).filled())).map_err(failed)?;
                 }
             }
         }

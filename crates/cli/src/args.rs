@@ -141,6 +141,10 @@ pub(crate) enum Command {
         /// Stop when something is flagged that needs a person.
         #[arg(long)]
         until_flagged: bool,
+        /// Serve what is seen as metrics for Prometheus at this address, e.g. 127.0.0.1:9464. Without login or encryption: keep it
+        /// on this machine. Alert rules and a Grafana dashboard: monitoring/ beside the source of dwell-commands.
+        #[arg(long, value_name = "ADDRESS")]
+        metrics: Option<std::net::SocketAddr>,
     },
     /// Keys of vast.ai accounts: in the operating system's keychain, never in a file or an argument.
     Keys {

@@ -1,13 +1,15 @@
 //! Does what was typed.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dwell_commands::dto::*;
 use dwell_commands::words::duration;
-use dwell_commands::{ApiError, App, Change, Described, Look, Pace, Scenario, VirtualFleet, World, serve};
+use dwell_commands::{ApiError, App, Change, Described, Look, Metrics, Pace, Scenario, VirtualFleet, World, serve as serve_world, serve_metrics};
 use serde_json::json;
 
 use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
@@ -84,7 +86,9 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Command::Logs { id, lines } => logs(args, Some(id), lines).await,
         Command::ManagerLogs { lines } => logs(args, None, lines).await,
-        Command::Watch { every, lasts, until_flagged } => watch(args, *every, *lasts, *until_flagged).await,
+        Command::Watch { every, lasts, until_flagged, metrics } => {
+            watch(args, *every, *lasts, *until_flagged, *metrics).await
+        }
         Command::Keys { command } => vast::keys(args, command).await,
         Command::Vast { account, vast_url, command } => vast::vast(args, account.as_deref(), vast_url.as_ref(), command).await,
         Command::Bench { run, command } => bench::run(args, run, command.as_ref()).await,
@@ -177,13 +181,25 @@ async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Resul
     }
 }
 
-async fn watch(args: &Args, every: Duration, lasts: Option<Duration>, until_flagged: bool) -> anyhow::Result<ExitCode> {
+async fn watch(
+    args: &Args,
+    every: Duration,
+    lasts: Option<Duration>,
+    until_flagged: bool,
+    metrics: Option<SocketAddr>,
+) -> anyhow::Result<ExitCode> {
     let mut look = look(args)?;
+    let metrics = match metrics {
+        Some(address) => Some(serve(address).await?),
+        None => None,
+    };
     let began = Instant::now();
     let mut known: HashMap<String, InstanceRow> = HashMap::new();
     let mut failing = false;
     loop {
-        match look.read(None).await {
+        let read = look.read(None).await;
+        metrics.iter().for_each(|metrics| metrics.take(read.as_ref().ok()));
+        match read {
             Ok(view) => {
                 if known.is_empty() && !args.json {
                     print::head(&view);
@@ -212,6 +228,21 @@ async fn watch(args: &Args, every: Duration, lasts: Option<Duration>, until_flag
             () = tokio::time::sleep(every) => {}
         }
     }
+}
+
+async fn serve(address: SocketAddr) -> anyhow::Result<Arc<Metrics>> {
+    let metrics = Arc::new(Metrics::default());
+    let (bound, serving) = serve_metrics(address, Arc::clone(&metrics)).await?;
+    tokio::spawn(async move {
+        if let Err(error) = serving.await {
+            remark(&format!("metrics are not served any more: {error}"));
+        }
+    });
+    remark(&format!("metrics at http://{bound}/metrics"));
+    if !bound.ip().is_loopback() {
+        remark("anybody who reaches this address can read them: ids, prices and states of your instances");
+    }
+    Ok(metrics)
 }
 
 fn tell(args: &Args, before: Option<&InstanceRow>, row: &InstanceRow) -> anyhow::Result<()> {
@@ -292,7 +323,7 @@ async fn simulate(args: &Args, command: &SimCommand) -> anyhow::Result<ExitCode>
             let scenario = scenario(name)?;
             let seed = start.seed.unwrap_or(scenario.seed);
             let world = World::new(scenario, seed, dwell_commands::now());
-            let served = serve(world, *speed, *port, *vast_port).await.map_err(ApiError::from)?;
+            let served = serve_world(world, *speed, *port, *vast_port).await.map_err(ApiError::from)?;
             served.open_ssh();
             if args.json {
                 print::json(&json!({ "url": served.url(), "vast_url": served.vast_url(), "speed": speed, "seed": seed }), false)?;

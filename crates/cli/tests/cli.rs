@@ -16,6 +16,13 @@ mod sshd;
 #[path = "parts/driver.rs"]
 mod driver;
 
+#[cfg(target_os = "linux")]
+#[path = "parts/metrics.rs"]
+mod metrics;
+
+#[path = "parts/kept.rs"]
+mod kept;
+
 fn dwellctl(folder: &std::path::Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dwellctl"))
         .args(arguments)

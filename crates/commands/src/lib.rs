@@ -22,6 +22,7 @@ mod incident;
 mod keys;
 mod live;
 mod look;
+mod metrics;
 mod panels;
 mod play;
 mod rentals;
@@ -52,6 +53,7 @@ pub use forecast::{Described, estimate_offer, forecast, forecast_offer, observed
 pub use hub::Hub;
 pub use incident::{catalogue, explain};
 pub use look::Look;
+pub use metrics::{Metrics, serve_metrics};
 pub use secrecy::SecretString;
 pub use settings::Folder;
 pub use virtual_time::{Change, VirtualFleet};

@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
-use dwell_fleet::{Basis, Entry, Key, Life, MachineId, State, Timestamp, VastFacts};
+use dwell_fleet::{Basis, Entry, Key, Life, MachineId, State, Timestamp, VastFacts, seconds_between};
 use rusqlite::types::ValueRef;
 
 use crate::{FleetId, History, HistoryError, ms, time};
+
+/// Who was written as listed so long before the last answer was still listed in it, seconds.
+const LISTED_WITHIN_S: f64 = 120.0;
 
 impl History {
     /// The lives that touch the time from `since` to `until`, whole.
@@ -70,6 +73,14 @@ impl History {
         while let Some(row) = rows.next()? {
             if let Some(life) = places.get(&row.get(0)?).and_then(|place| lives.get_mut(*place)) {
                 life.leaks.push((time(row.get(1)?), row.get::<_, Option<i64>>(2)?.map(time)));
+            }
+        }
+        // That an unchanged instance was listed is written once a minute; had it gone, that would stand as an absence.
+        let newest = self.watched_until(fleet)?;
+        for life in &mut lives {
+            let is_listed = life.absences.last().is_none_or(|(_, back)| back.is_some());
+            if let Some(newest) = newest.filter(|newest| is_listed && seconds_between(life.last_listed_at, *newest) <= LISTED_WITHIN_S) {
+                life.last_listed_at = life.last_listed_at.max(newest);
             }
         }
         lives.retain(|life| life.entries.first().map_or(life.first_seen_at, |entry| entry.at) < until);

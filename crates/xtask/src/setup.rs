@@ -31,7 +31,7 @@ struct Need {
     arch: &'static str,
 }
 
-const NEEDS: [Need; 17] = [
+const NEEDS: [Need; 18] = [
     Need {
         what: "a C compiler",
         from: Purpose::Terminal,
@@ -151,6 +151,14 @@ const NEEDS: [Need; 17] = [
         debian: "python3-venv",
         fedora: "python3",
         arch: "python",
+    },
+    Need {
+        what: "promtool (for the metrics and alert rules)",
+        from: Purpose::Tests,
+        found: || on_path("promtool"),
+        debian: "prometheus",
+        fedora: "golang-github-prometheus",
+        arch: "prometheus",
     },
     Need { what: "rustfmt", from: Purpose::Tests, found: || on_path("cargo-fmt"), debian: "", fedora: "", arch: "" },
     Need { what: "clippy", from: Purpose::Tests, found: || on_path("cargo-clippy"), debian: "", fedora: "", arch: "" },

@@ -1261,6 +1261,404 @@ ssh: string | null,
  * Its machines may be looked at by SSH.
  */
 allow_probe: boolean, };
+export type ChartList = { 
+/**
+ * Charts.
+ */
+charts: Array<ChartInfo>, 
+/**
+ * When the fleet was first watched, on the manager's clock.
+ */
+begins: string | null, 
+/**
+ * Bytes that history uses.
+ */
+history_bytes: number, };
+export type ChartInfo = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Its title.
+ */
+title: string, 
+/**
+ * What it shows, and what its numbers rest on.
+ */
+about: string, 
+/**
+ * What it can be split by: `nothing`, `gpu`, `image`, `region`, `machine`; empty where it is not split.
+ */
+by: Array<string>, 
+/**
+ * It is of one state on the way to `running`.
+ */
+of_a_state: boolean, 
+/**
+ * It is of one instance.
+ */
+of_an_instance: boolean, };
+export type ChartRequest = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Of the last so many seconds.
+ */
+last_s: number | null, 
+/**
+ * From then on, on the manager's clock; counts before `last_s`. Without either: all there is.
+ */
+since: string | null, 
+/**
+ * Until then; until now where not given.
+ */
+until: string | null, 
+/**
+ * What it is split by.
+ */
+by: string | null, 
+/**
+ * The state, for charts of a state; `params_done` where not given.
+ */
+state: string | null, 
+/**
+ * The instance, for charts of one.
+ */
+instance: string | null, 
+/**
+ * Pixels.
+ */
+width: number, 
+/**
+ * Pixels.
+ */
+height: number, 
+/**
+ * Light on dark.
+ */
+dark: boolean, };
+export type ChartView = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Its title.
+ */
+title: string, 
+/**
+ * What it shows, in a sentence.
+ */
+sentence: string, 
+/**
+ * What its numbers rest on, and what they leave out.
+ */
+notes: Array<string>, 
+/**
+ * There is nothing to draw; `sentence` says why.
+ */
+empty: boolean, 
+/**
+ * The plot, as SVG.
+ */
+svg: string, 
+/**
+ * Where values are in it, panel by panel.
+ */
+plots: Array<PlotView>, 
+/**
+ * The x axis: `time` (seconds since the epoch), or a quantity.
+ */
+x_kind: string, 
+/**
+ * Least x.
+ */
+x_from: number, 
+/**
+ * Greatest x.
+ */
+x_to: number, 
+/**
+ * The time that is shown.
+ */
+since: string, 
+/**
+ * Its end.
+ */
+until: string, 
+/**
+ * Names with their colours.
+ */
+legend: Array<LegendEntry>, 
+/**
+ * Names of the numbers of a reading.
+ */
+columns: Array<string>, 
+/**
+ * The numbers, in order of x (of y where `readings_down`).
+ */
+readings: Array<Reading>, 
+/**
+ * Readings are one below the other: rows of a chart of groups.
+ */
+readings_down: boolean, 
+/**
+ * A reading can be asked who is behind it.
+ */
+has_behind: boolean, };
+export type PlotView = { 
+/**
+ * Left edge.
+ */
+left: number, 
+/**
+ * Upper edge.
+ */
+top: number, 
+/**
+ * Width.
+ */
+width: number, 
+/**
+ * Height.
+ */
+height: number, };
+export type LegendEntry = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * `#rrggbb`.
+ */
+colour: string, };
+export type Reading = { 
+/**
+ * Where it begins, on the axis that it is along.
+ */
+from: number, 
+/**
+ * Where it ends.
+ */
+to: number, 
+/**
+ * What it is of: a time, a group.
+ */
+label: string, 
+/**
+ * Numbers with their units, as in `columns`; a dash where it is not known.
+ */
+cells: Array<string>, };
+export type ChartBehind = { 
+/**
+ * The chart.
+ */
+chart: ChartRequest, 
+/**
+ * Where the reading begins.
+ */
+from: number, 
+/**
+ * Where it ends.
+ */
+to: number, 
+/**
+ * Only this group.
+ */
+group: string | null, };
+export type Behind = { 
+/**
+ * Instances, at most 200.
+ */
+instances: Array<BehindRow>, 
+/**
+ * How many there are in all.
+ */
+all: number, };
+export type BehindRow = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Card model with its count.
+ */
+gpu: string | null, 
+/**
+ * Machine.
+ */
+machine: string | null, 
+/**
+ * Place.
+ */
+region: string | null, 
+/**
+ * What it was or did then.
+ */
+was: string, };
+export type SaveChart = { 
+/**
+ * Which.
+ */
+chart: ChartRequest, 
+/**
+ * `svg`, `png`, `csv` or `json`.
+ */
+format: string, };
+export type HistorySummary = { 
+/**
+ * From then on.
+ */
+since: string, 
+/**
+ * Until then.
+ */
+until: string, 
+/**
+ * Seconds of it in which the fleet was watched and answered; means are over these.
+ */
+watched_s: number, 
+/**
+ * What it is split by.
+ */
+by: string, 
+/**
+ * Groups, most dollars first.
+ */
+groups: Array<SummaryRow>, };
+export type SummaryRow = { 
+/**
+ * Its name.
+ */
+group: string, 
+/**
+ * Instances that were there at any time.
+ */
+instances: number, 
+/**
+ * Mean of what the running ones make by their own benchmarks; `null` where none was told.
+ */
+proofs_per_h: number | null, 
+/**
+ * Mean US dollars per hour; `null` where no price was told.
+ */
+dollars_per_h: number | null, 
+/**
+ * Of these, on the way to running.
+ */
+waiting_dollars_per_h: number | null, 
+/**
+ * All dollars over all proofs.
+ */
+dollars_per_proof: number | null, 
+/**
+ * Half of the rentals that began in this time were running after so many seconds.
+ */
+until_running_median_s: number | null, 
+/**
+ * Rentals that began in this time.
+ */
+rented: number, 
+/**
+ * Of these, running at any time.
+ */
+got_running: number, 
+/**
+ * Killed in this time.
+ */
+killed: number, 
+/**
+ * Instances whose price or benchmark rate was not told: the sums are too low by these.
+ */
+not_told: number, };
+export type SearchLogs = { 
+/**
+ * Whole words, all of them; `word*` for a beginning; in quotation marks as they are.
+ */
+words: string, 
+/**
+ * Only this instance's.
+ */
+instance: string | null, 
+/**
+ * Only this source.
+ */
+source: string | null, 
+/**
+ * Only from then on.
+ */
+since: string | null, 
+/**
+ * Only before then.
+ */
+until: string | null, 
+/**
+ * The next page: only what was kept before this line.
+ */
+before: number | null, 
+/**
+ * The newest so many; 200 where not given.
+ */
+limit: number | null, };
+export type FoundLogs = { 
+/**
+ * They.
+ */
+lines: Array<FoundLog>, 
+/**
+ * Set where there is more: ask again with `before`.
+ */
+go_on_before: number | null, };
+export type FoundLog = { 
+/**
+ * Place in the archive.
+ */
+id: number, 
+/**
+ * Whose; `null` for the manager's own log.
+ */
+instance: string | null, 
+/**
+ * Its source.
+ */
+source: string, 
+/**
+ * When, on the manager's clock.
+ */
+at: string, 
+/**
+ * The line.
+ */
+text: string, };
+export type ExportHistory = { 
+/**
+ * `instances`, `transitions`, `gauges`, `benchmarks`, `flags` or `logs`.
+ */
+table: string, 
+/**
+ * `csv`, `json` (one object a line) or `parquet`.
+ */
+format: string, 
+/**
+ * From then on.
+ */
+since: string | null, 
+/**
+ * Before then.
+ */
+until: string | null, };
+export type ExportedFile = { 
+/**
+ * Where it is.
+ */
+path: string, 
+/**
+ * Rows in it.
+ */
+rows: number, };
 export type SpeedRequest = { 
 /**
  * Simulated seconds in a real one; 0 pauses.
@@ -2545,6 +2943,18 @@ export const api = {
   import_key: (request: ImportKey): Promise<Accounts> => call("import_key", request),
   /** Remove a vast.ai account */
   remove_account: (request: AccountName): Promise<Accounts> => call("remove_account", request),
+  /** Show charts: throughput, dwell, cost */
+  charts: (): Promise<ChartList> => call("charts", {}),
+  /** Draw a chart */
+  chart: (request: ChartRequest): Promise<ChartView> => call("chart", request),
+  /** Show who is behind a number of a chart */
+  chart_behind: (request: ChartBehind): Promise<Behind> => call("chart_behind", request),
+  /** Save a chart as a file */
+  save_chart: (request: SaveChart): Promise<SavedFile> => call("save_chart", request),
+  /** Search all kept logs */
+  search_logs: (request: SearchLogs): Promise<FoundLogs> => call("search_logs", request),
+  /** Export a part of history */
+  export_history: (request: ExportHistory): Promise<ExportedFile> => call("export_history", request),
   /** Read everything now */
   refresh: (): Promise<Nothing> => call("refresh", {}),
   /** List saved fleets */
@@ -2608,6 +3018,12 @@ export const commands = [
   { name: "keys", risk: "read", title: "List vast.ai accounts", keys: "" },
   { name: "import_key", risk: "view", title: "Import the key of vast.ai's own client", keys: "" },
   { name: "remove_account", risk: "view", title: "Remove a vast.ai account", keys: "" },
+  { name: "charts", risk: "read", title: "Show charts: throughput, dwell, cost", keys: "g h" },
+  { name: "chart", risk: "read", title: "Draw a chart", keys: "" },
+  { name: "chart_behind", risk: "read", title: "Show who is behind a number of a chart", keys: "" },
+  { name: "save_chart", risk: "view", title: "Save a chart as a file", keys: "" },
+  { name: "search_logs", risk: "read", title: "Search all kept logs", keys: "" },
+  { name: "export_history", risk: "view", title: "Export a part of history", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },
   { name: "fleets", risk: "read", title: "List saved fleets", keys: "" },
   { name: "connect", risk: "view", title: "Connect to a manager", keys: "g c" },

@@ -43,6 +43,8 @@ export const commands: Command[] = [
     unless: () => watching() ?? (router.route.view === "instance" || ui.selected ? undefined : "no instance is chosen"),
   },
   { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
+  { id: "charts", title: "Show charts: throughput, dwell, cost", keys: "g h", run: () => router.go({ view: "charts" }), unless: watching },
+  { id: "search", title: "Search all kept logs", keys: "g l", run: () => router.go({ view: "search" }), unless: watching },
   { id: "rentals", title: "Show what vast.ai bills", keys: "g v", run: () => router.go({ view: "rentals" }) },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
   { id: "bench", title: "Measure a card", keys: "g b", run: () => router.go({ view: "bench" }) },

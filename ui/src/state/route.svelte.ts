@@ -5,6 +5,8 @@ export type Route =
   | { view: "instance"; id: string }
   | { view: "incidents"; id?: string | undefined }
   | { view: "manager-log" }
+  | { view: "charts" }
+  | { view: "search" }
   | { view: "rentals" }
   | { view: "fleets" }
   | { view: "bench" }
@@ -19,6 +21,8 @@ function parse(hash: string): Route {
     case "incidents":
       return { view, id: rest.length > 0 ? decodeURIComponent(rest.join("/")) : undefined };
     case "manager-log":
+    case "charts":
+    case "search":
     case "rentals":
     case "fleets":
     case "bench":

@@ -162,6 +162,7 @@ fn histogram(asked: &Asked, stays: &[Stay]) -> Drawing {
         Series { name: "went on".to_owned(), tint: Tint::State(4), form: Form::Blocks(blocks(&|_| 0.0, &|n| advanced[n])) },
         Series { name: "killed".to_owned(), tint: Tint::Alarm, form: Form::Blocks(blocks(&|n| advanced[n], &|n| advanced[n] + killed[n])) },
     ];
+    let series = series.into_iter().filter(|it| !matches!(&it.form, Form::Blocks(blocks) if blocks.is_empty())).collect();
     let most = (0..BARS).map(|n| advanced[n] + killed[n]).fold(0.0, f64::max);
     let readings = (0..BARS)
         .map(|n| {
@@ -174,12 +175,12 @@ fn histogram(asked: &Asked, stays: &[Stay]) -> Drawing {
     if beyond > 0 {
         notes.push(format!("{beyond} that took longer than {} are not shown.", span_words(x.to)));
     }
-    let kills: f64 = killed.iter().sum();
+    let kills = killed.iter().fold(0.0, |sum, count| sum + count);
     Drawing {
         sentence: format!("{} stays in {} ended {}: {:.0} were killed, the others went on.", ended.len(), asked.state, asked.span_words(), kills),
         x,
         x_kind: "span",
-        panels: vec![Panel { y: number_axis("stays", most, (asked.height / 46).max(2) as usize), series, weight: 1 }],
+        panels: vec![Panel { y: number_axis("stays", most, (asked.height / 38).max(2) as usize), series, weight: 1 }],
         blind: Vec::new(),
         notes,
         columns: vec!["went on".to_owned(), "killed".to_owned()],
@@ -302,9 +303,11 @@ fn before_running(asked: &Asked, lives: &[Life]) -> Drawing {
         .collect();
     let mut drawing = boxes(asked, &measured, if money { Measure::Money } else { Measure::Time });
     let all = || groups.iter().flat_map(|(_, found)| found);
-    let lost: f64 = all().filter(|(stay, _)| stay.outcome == Outcome::Killed).filter_map(|(_, spent)| *spent).sum();
+    // A sum of nothing is -0.
+    let sum = |amounts: &mut dyn Iterator<Item = f64>| amounts.fold(0.0, |sum, amount| sum + amount);
+    let lost = sum(&mut all().filter(|(stay, _)| stay.outcome == Outcome::Killed).filter_map(|(_, spent)| *spent));
     let killed = all().filter(|(stay, _)| stay.outcome == Outcome::Killed).count();
-    let spent: f64 = all().filter_map(|(_, spent)| *spent).sum();
+    let spent = sum(&mut all().filter_map(|(_, spent)| *spent));
     drawing.sentence.push_str(&format!(" {killed} were killed before they were running, after ${lost:.2}; all waiting cost ${spent:.2}."));
     let without = all().filter(|(_, spent)| spent.is_none()).count();
     if without > 0 {

@@ -196,12 +196,14 @@ fn understood(source: &Source<'_>, request: &ChartRequest) -> Result<Asked, ApiE
             .hint("there are: loading, registered, params_done, bench_done"));
     }
     let until = request.until.unwrap_or(source.now).min(source.now);
+    let earliest = source.history.begins(source.fleet)?.unwrap_or(until).min(shift(until, -600.0));
     let since = match (request.since, request.last_s) {
         (Some(since), _) => since,
-        (None, Some(last_s)) if last_s.is_finite() && last_s > 0.0 => shift(until, -last_s),
+        // Not from long before anything is known.
+        (None, Some(last_s)) if last_s.is_finite() && last_s > 0.0 => shift(until, -last_s).max(earliest),
         (None, Some(_)) => return Err(bad("the time shown must be longer than nothing".to_owned())),
         // All there is, and never nothing.
-        (None, None) => source.history.begins(source.fleet)?.unwrap_or(until).min(shift(until, -600.0)),
+        (None, None) => earliest,
     };
     if since >= until {
         return Err(bad("the time shown ends before it begins".to_owned()));

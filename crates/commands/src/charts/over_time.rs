@@ -44,13 +44,14 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked, lives: &[Life]) -> Res
         let why = match source.history.begins(source.fleet)? {
             None => "Nothing has been kept of this fleet yet: charts begin with the first answer of its manager.",
             Some(begins) if begins > asked.until => "This is before the fleet was first watched.",
-            _ if told.lines.is_empty() && frame.blind().is_empty() => match asked.kind {
-                Kind::Endings => "Nobody was killed or went missing in this time.",
+            _ if told.lines.is_empty() => match asked.kind {
+                Kind::Endings if frame.blind().is_empty() => "Nobody was killed or went missing in this time.",
+                Kind::Endings => "Nobody was killed or went missing in this time, as far as it was watched.",
                 Kind::Throughput | Kind::CostPerProof => "Nobody that was running in this time has reported a benchmark rate.",
                 Kind::Cost => "Nobody with a price was rented in this time.",
                 _ => "There was no instance in this time.",
             },
-            _ => "Nothing was watched in this time, or nobody was there.",
+            _ => "Nothing of this time was watched.",
         };
         return Ok(Drawing::nothing(x, "time", why));
     }
@@ -82,7 +83,7 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked, lives: &[Life]) -> Res
         sentence: sentence(asked, &told, &sums, &frame),
         x,
         x_kind: "time",
-        panels: vec![Panel { y: number_axis(told.unit, most, (asked.height / 46).max(2) as usize), series, weight: 1 }],
+        panels: vec![Panel { y: number_axis(told.unit, most, (asked.height / 38).max(2) as usize), series, weight: 1 }],
         blind,
         notes,
         columns,
@@ -281,7 +282,7 @@ fn rates(source: &Source<'_>, asked: &Asked, lives: &[Life]) -> Drawing {
         ),
         x,
         x_kind: "time",
-        panels: vec![Panel { y: number_axis("proofs/h", most, (asked.height / 46).max(2) as usize), series, weight: 1 }],
+        panels: vec![Panel { y: number_axis("proofs/h", most, (asked.height / 38).max(2) as usize), series, weight: 1 }],
         blind: Vec::new(),
         notes: vec!["A rate stands where the benchmark was reported, or where the instance was first seen with it.".to_owned()],
         columns: ["proofs/h", "card", "machine", "instance"].map(str::to_owned).to_vec(),
