@@ -237,7 +237,10 @@ pub(crate) fn before(text: &str) -> Result<jiff::Timestamp, String> {
     // Days of 24 hours: what is asked for is so long ago, whatever the clock on the wall did.
     let of_days = |ending: char, hours: u32| Some(text.strip_suffix(ending)?.trim().parse::<u32>().ok()?.checked_mul(hours)?);
     let hours = of_days('d', 24).or_else(|| of_days('w', 168)).map(|hours| format!("{hours}h"));
-    let span: jiff::SignedDuration =
-        hours.as_deref().unwrap_or(text).parse().map_err(|_| "write a date (2026-03-10), a time (2026-03-10T09:00:00Z) or an age (36h)".to_owned())?;
+    let span: jiff::SignedDuration = hours
+        .as_deref()
+        .unwrap_or(text)
+        .parse()
+        .map_err(|_| "write a date (2026-03-10), a time (2026-03-10T09:00:00Z) or an age (36h)".to_owned())?;
     Ok(dwell_commands::later(dwell_commands::now(), -span.as_secs_f64()))
 }

@@ -54,7 +54,8 @@ pub(crate) fn chart(args: &Args, wanted: &ChartArgs) -> anyhow::Result<ExitCode>
     };
     if let Some(path) = &wanted.out {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        let form = ChartForm::named(ending).with_context(|| format!("{}: give it a name that ends in .svg, .png, .csv or .json", path.display()))?;
+        let form = ChartForm::named(ending)
+            .with_context(|| format!("{}: give it a name that ends in .svg, .png, .csv or .json", path.display()))?;
         let bytes = archive.chart_file(&request, form)?;
         std::fs::write(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
         if args.json {
@@ -107,7 +108,8 @@ pub(crate) fn history(args: &Args, command: &HistoryCommand) -> anyhow::Result<E
         }
         HistoryCommand::Search { words, instance, source, during, limit, simulated } => {
             // What the shell took for one word is meant as it is.
-            let quoted = |word: &String| if word.contains(' ') { format!("\"{}\"", word.replace('"', " ")) } else { word.clone() };
+            let quoted =
+                |word: &String| if word.contains(' ') { format!("\"{}\"", word.replace('"', " ")) } else { word.clone() };
             let request = SearchLogs {
                 words: words.iter().map(quoted).collect::<Vec<_>>().join(" "),
                 instance: instance.clone(),
@@ -180,7 +182,8 @@ fn figures(summary: &HistorySummary) {
         out("There was no instance in this time.");
         return;
     }
-    let money = |value: Option<f64>, decimals: usize| value.map_or_else(|| "\u{2013}".to_owned(), |value| format!("{value:.decimals$}"));
+    let money =
+        |value: Option<f64>, decimals: usize| value.map_or_else(|| "\u{2013}".to_owned(), |value| format!("{value:.decimals$}"));
     let mut table = print::table(&[
         summary.by.as_str(),
         "instances",

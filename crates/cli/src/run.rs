@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use dwell_commands::dto::*;
 use dwell_commands::words::duration;
-use dwell_commands::{ApiError, App, Change, Described, Look, Metrics, Pace, Scenario, VirtualFleet, World, serve as serve_world, serve_metrics};
+use dwell_commands::{
+    ApiError, App, Change, Described, Look, Metrics, Pace, Scenario, VirtualFleet, World, serve as serve_world, serve_metrics,
+};
 use serde_json::json;
 
 use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
@@ -86,9 +88,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         Command::Logs { id, lines } => logs(args, Some(id), lines).await,
         Command::ManagerLogs { lines } => logs(args, None, lines).await,
-        Command::Watch { every, lasts, until_flagged, metrics } => {
-            watch(args, *every, *lasts, *until_flagged, *metrics).await
-        }
+        Command::Watch { every, lasts, until_flagged, metrics } => watch(args, *every, *lasts, *until_flagged, *metrics).await,
         Command::Keys { command } => vast::keys(args, command).await,
         Command::Vast { account, vast_url, command } => vast::vast(args, account.as_deref(), vast_url.as_ref(), command).await,
         Command::Bench { run, command } => bench::run(args, run, command.as_ref()).await,

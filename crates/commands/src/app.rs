@@ -694,9 +694,7 @@ impl App {
         };
         if let Some(manager) = manager {
             let (folder, name) = (self.folder.clone(), self.watched_name().await);
-            let reading = tokio::task::spawn_blocking(move || {
-                Archive::of_watched(&folder, manager.base(), name)?.with(read)
-            });
+            let reading = tokio::task::spawn_blocking(move || Archive::of_watched(&folder, manager.base(), name)?.with(read));
             return reading.await.map_err(|error| ApiError::new("bug", error.to_string()))?;
         }
         let (reply, answer) = oneshot::channel();
@@ -704,7 +702,9 @@ impl App {
             let _ = reply.send(driver.with_kept(read));
         }));
         self.tell(Ask::Kept(deed)).await?;
-        answer.await.map_err(|_| ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again"))?
+        answer
+            .await
+            .map_err(|_| ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again"))?
     }
 
     async fn watched_name(&self) -> String {
@@ -744,7 +744,8 @@ impl App {
         let form = TableForm::named(&request.format).ok_or_else(|| unknown_form(&request.format, "csv, json, parquet"))?;
         let table = ExportTable::named(&request.table).ok_or_else(|| {
             let known: Vec<&str> = ExportTable::ALL.into_iter().map(ExportTable::as_str).collect();
-            ApiError::new("bad-request", format!("history has no {:?}", request.table)).hint(format!("it has {}", known.join(", ")))
+            ApiError::new("bad-request", format!("history has no {:?}", request.table))
+                .hint(format!("it has {}", known.join(", ")))
         })?;
         let (file, path) = self.folder.create_export(&format!("dwell-{}.{}", table.as_str(), form.ending()))?;
         let during = (request.since, request.until);

@@ -34,6 +34,8 @@ pub struct Archive {
     stands_at: Option<Timestamp>,
     /// Every instance by its id.
     index: HashMap<String, Key>,
+    /// In which times are told.
+    zone: TimeZone,
 }
 
 impl Archive {
@@ -68,7 +70,7 @@ impl Archive {
         let fleet = history.fleet(address, simulated.as_deref())?;
         let index = history.index(fleet)?;
         let stands_at = if simulated.is_some() { history.watched_until(fleet)? } else { None };
-        Ok(Self { history, fleet, name, simulated: simulated.is_some(), stands_at, index })
+        Ok(Self { history, fleet, name, simulated: simulated.is_some(), stands_at, index, zone: TimeZone::system() })
     }
 
     /// The archive of a simulated fleet after a time in virtual time, in memory alone.
@@ -82,7 +84,13 @@ impl Archive {
         let now = world.watch().fleet().manager_time_at(world.world().now());
         let mut history = world.into_history().ok_or_else(|| ApiError::new("bug", "a simulated history was not kept"))??;
         let index = history.index(fleet)?;
-        Ok(Self { history, fleet, name, simulated: true, stands_at: Some(now), index })
+        Ok(Self { history, fleet, name, simulated: true, stands_at: Some(now), index, zone: TimeZone::system() })
+    }
+
+    /// Tells times in another zone than the operator's.
+    #[must_use]
+    pub fn in_zone(self, zone: TimeZone) -> Self {
+        Self { zone, ..self }
     }
 
     fn now(&self) -> Timestamp {
@@ -96,7 +104,9 @@ impl Archive {
         let mut found = self.index.iter().filter(|(id, _)| !wanted.is_empty() && id.starts_with(wanted));
         match (found.next(), found.next()) {
             (Some((_, key)), None) => Ok(*key),
-            (None, _) => Err(ApiError::new("unknown-id", format!("nothing has been kept of an instance whose id begins with {wanted:?}"))),
+            (None, _) => {
+                Err(ApiError::new("unknown-id", format!("nothing has been kept of an instance whose id begins with {wanted:?}")))
+            }
             _ => Err(ApiError::new("ambiguous-id", format!("{wanted:?} fits several instances")).hint("give more of the id")),
         }
     }
@@ -108,7 +118,7 @@ impl Archive {
             now: self.now(),
             name: self.name.clone(),
             simulated: self.simulated,
-            zone: TimeZone::system(),
+            zone: self.zone.clone(),
             key_of: &|wanted| self.key_of(wanted),
         })
     }

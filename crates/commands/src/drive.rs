@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use dwell_clients::{FetchError, ManagerClient, Tunnel, TunnelState};
 use dwell_diagnosis::Check;
 use dwell_fleet::look::{SshAddress, VastShown};
-use dwell_fleet::{Fleet, FlagChange, Instance, Key, Observed, Presence, Timestamp};
+use dwell_fleet::{FlagChange, Fleet, Instance, Key, Observed, Presence, Timestamp};
 use dwell_history::{Answer, Closing, FleetId, History, Limits as HistoryLimits, LogOwner, LogQuery, Note, NoteKind};
 use dwell_simulator::Served;
 use tokio::sync::{mpsc, oneshot};

@@ -38,9 +38,8 @@ mod workbench;
 pub use app::{App, COMMANDS, CommandInfo, Start};
 pub use archive::Archive;
 pub use bench_export::{BenchForm, bench_file};
-pub use charts::ChartForm;
-pub use tables::TableForm;
 pub use bindings::typescript;
+pub use charts::ChartForm;
 pub use dwell_bench as benchmark;
 pub use dwell_bench::predict::{Limit, Prediction};
 pub use dwell_charts::Theme;
@@ -56,6 +55,7 @@ pub use look::Look;
 pub use metrics::{Metrics, serve_metrics};
 pub use secrecy::SecretString;
 pub use settings::Folder;
+pub use tables::TableForm;
 pub use virtual_time::{Change, VirtualFleet};
 pub use watch::{Connection, Effect, Event, Pace, Watch};
 

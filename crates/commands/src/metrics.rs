@@ -110,14 +110,24 @@ impl Default for Metrics {
         Self {
             up: metric!("manager_up", "1 where the manager's last reading succeeded"),
             last_answer: metric!("last_answer_timestamp", "When the manager last answered, on its own clock", Unit::Seconds),
-            vast_age: metric!("vast_record_age", "Age of the copy of vast.ai's list that the manager answers from", Unit::Seconds),
+            vast_age: metric!(
+                "vast_record_age",
+                "Age of the copy of vast.ai's list that the manager answers from",
+                Unit::Seconds
+            ),
             instances: metric!("instances", "Listed instances by the state that the manager tells"),
             flagged: metric!("flagged", "Flagged instances by flag"),
-            log_channel: metric!("log_channel_instances", "Instances alive by what their log could have shown: working, quiet, blind, not-asked"),
+            log_channel: metric!(
+                "log_channel_instances",
+                "Instances alive by what their log could have shown: working, quiet, blind, not-asked"
+            ),
             money: metric!("cost_per_hour", "US dollars an hour by what they buy: proving, waiting, leaking", dollars()),
             proofs: metric!("benchmarked_proofs_per_hour", "Proofs an hour of the running instances, by their own benchmarks"),
             per_proof: metric!("cost_per_proof", "All US dollars over all proofs; no value where nothing proves", dollars()),
-            not_told: metric!("figures_not_told", "Instances whose price or benchmark rate was not told: the sums are too low by these"),
+            not_told: metric!(
+                "figures_not_told",
+                "Instances whose price or benchmark rate was not told: the sums are too low by these"
+            ),
             dwell: metric!("instance_dwell", "How long an instance alive has been in its state", Unit::Seconds),
             late_from: metric!("instance_late_from", "From which dwell on 95 % of its kind have left the state", Unit::Seconds),
             instance_flagged: metric!("instance_flagged", "Since how long an instance is flagged", Unit::Seconds),

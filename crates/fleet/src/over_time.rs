@@ -95,7 +95,12 @@ impl Frame {
     }
 
     /// One step, exactly from `since` to `until`.
-    pub fn whole(since: Timestamp, until: Timestamp, watched: &[(Timestamp, Timestamp)], gaps: &[(Timestamp, Timestamp)]) -> Self {
+    pub fn whole(
+        since: Timestamp,
+        until: Timestamp,
+        watched: &[(Timestamp, Timestamp)],
+        gaps: &[(Timestamp, Timestamp)],
+    ) -> Self {
         let (since, until) = (since.as_millisecond(), until.as_millisecond().max(since.as_millisecond() + 1));
         Self::of_steps(since, until - since, 1, unwatched(watched, gaps))
     }

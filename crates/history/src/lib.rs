@@ -13,6 +13,8 @@ mod logs;
 mod notes;
 mod rates;
 mod record;
+#[doc(hidden)]
+pub mod sample;
 mod search;
 mod upkeep;
 mod watched;

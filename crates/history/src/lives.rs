@@ -79,7 +79,9 @@ impl History {
         let newest = self.watched_until(fleet)?;
         for life in &mut lives {
             let is_listed = life.absences.last().is_none_or(|(_, back)| back.is_some());
-            if let Some(newest) = newest.filter(|newest| is_listed && seconds_between(life.last_listed_at, *newest) <= LISTED_WITHIN_S) {
+            if let Some(newest) =
+                newest.filter(|newest| is_listed && seconds_between(life.last_listed_at, *newest) <= LISTED_WITHIN_S)
+            {
                 life.last_listed_at = life.last_listed_at.max(newest);
             }
         }

@@ -7,8 +7,8 @@ use crate::{History, HistoryError, ms};
 
 /// Gauges are kept in full for so long, seconds: 7 days.
 pub const FULL_S: i64 = 7 * 86_400;
-/// Then one a minute up to this age, seconds: 60 days. Then one in ten minutes.
-pub const MINUTES_S: i64 = 60 * 86_400;
+/// Then one a minute up to this age, seconds: 30 days. Then one in ten minutes.
+pub const MINUTES_S: i64 = 30 * 86_400;
 
 /// A thinning: its name, from which age on, and in which steps one reading is left. What is left is a reading that was made (the
 /// first of its step), never a mean.

@@ -15,7 +15,13 @@ struct Page {
     browser: Browser,
     app: Arc<App>,
     url: String,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
+}
+
+impl Page {
+    fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
 }
 
 async fn page() -> Page {
@@ -27,7 +33,7 @@ async fn page() -> Page {
     let url = format!("http://{address}/#token=c0ffee");
     browser.client.goto(&url).await.unwrap();
     browser.note_violations().await;
-    Page { browser, app, url, _folder: folder }
+    Page { browser, app, url, folder }
 }
 
 async fn evening(speed: f64) -> Page {
@@ -308,6 +314,8 @@ async fn every_view_is_accessible_in_both_themes() {
             (format!("#/instance/{id}"), "[data-testid=machine]"),
             (format!("#/incidents/{id}"), "[data-testid=diagnosis]"),
             ("#/manager-log".to_owned(), "[role=log]"),
+            ("#/charts".to_owned(), "[data-testid=chart-states] img"),
+            ("#/search".to_owned(), "input[aria-label=Words]"),
             ("#/rentals".to_owned(), "[data-testid=rentals] tbody tr"),
             ("#/fleets".to_owned(), "[data-scenario]"),
             ("#/bench".to_owned(), "[data-testid=bench-record]"),
@@ -322,6 +330,64 @@ async fn every_view_is_accessible_in_both_themes() {
         }
     }
     assert!(faults.is_empty(), "{faults:#?}");
+    page.browser.close().await;
+}
+
+/// Charts are read by keys and pointer, zoomed, shown as numbers and saved; what is set lasts; logs are searched.
+#[tokio::test]
+async fn charts_are_read_zoomed_saved_and_remembered() {
+    let page = evening(300.0).await;
+    let browser = &page.browser;
+    browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    browser.press("gh").await.unwrap();
+    browser.find("[data-testid=chart-states] img").await;
+    // One time and one split for all of them, and the picture stays until the next one is there.
+    browser.choose("header label:first-of-type select", "nothing").await;
+    browser.until("return document.querySelector('[data-testid=chart-cost] .legend')?.textContent.includes('waiting')").await;
+    browser.run("document.querySelector('[data-testid=chart-states] .plot').focus()").await;
+    browser.press(&Key::End.to_string()).await.unwrap();
+    browser
+        .until("return document.querySelector('[data-testid=chart-states] .tip')?.textContent.includes('params_done4.00')")
+        .await;
+    browser.press(&Key::Enter.to_string()).await.unwrap();
+    browser.until("return document.querySelectorAll('[data-testid=chart-states] .behind li').length === 5").await;
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+    browser.press("t").await.unwrap();
+    browser.until("return document.querySelectorAll('[data-testid=chart-states] tbody tr').length > 5").await;
+
+    // A drag across a chart shows that part in all of them; Esc goes back.
+    let drag = "const plot = document.querySelector('[data-testid=chart-cost] .plot'), box = plot.getBoundingClientRect();
+        const at = (share) => ({ bubbles: true, button: 0, pointerId: 1, clientX: box.left + box.width * share, clientY: box.top + 60 });
+        plot.setPointerCapture = () => {};
+        plot.dispatchEvent(new PointerEvent('pointerdown', at(0.4)));
+        plot.dispatchEvent(new PointerEvent('pointermove', at(0.8)));
+        plot.dispatchEvent(new PointerEvent('pointerup', at(0.8)));";
+    let width = "return (document.querySelector('[data-testid=chart-endings] .sentence')?.textContent ?? '')";
+    let before = browser.run(width).await;
+    browser.run(drag).await;
+    browser.find("header .chip").await;
+    browser.run("document.querySelector('header .chip').click()").await;
+    browser.until("return !document.querySelector('header .chip')").await;
+    assert!(before.is_string());
+
+    let saved = "const save = document.querySelector('[data-testid=chart-cost] .save'); save.querySelector('button').click();
+        setTimeout(() => [...save.querySelectorAll('.menu button')].find((it) => it.textContent === 'CSV').click(), 50);";
+    browser.run(saved).await;
+    browser.sees("dwell-cost-").await;
+    let exports = page.folder().join("exports");
+    let file = std::fs::read_dir(exports).unwrap().next().unwrap().unwrap();
+    assert!(std::fs::read_to_string(file.path()).unwrap().starts_with("at,from,to,"));
+
+    // What was set is there after a restart of the page.
+    browser.run("location.reload()").await;
+    browser.until("return document.querySelectorAll('[data-testid=chart-states] tbody tr').length > 5").await;
+    browser.until("return document.querySelector('header label:first-of-type select')?.value === 'nothing'").await;
+
+    browser.press("gl").await.unwrap();
+    browser.find("input[aria-label=Words]").await;
+    browser.press("registered").await.unwrap();
+    browser.press(&Key::Enter.to_string()).await.unwrap();
+    browser.until("return document.querySelectorAll('[data-testid=found] .line').length > 0").await;
     page.browser.close().await;
 }
 

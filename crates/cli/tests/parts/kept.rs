@@ -54,7 +54,11 @@ fn what_was_watched_is_charted_counted_searched_and_exported() {
     assert!(text(&run(&["history", "query"]).stdout).contains("got running"));
 
     let found = json(&run(&["history", "search", "registered", "--json", "-n", "5"]));
-    let one = found["lines"].as_array().unwrap().iter().all(|line| line["text"].as_str().unwrap().to_lowercase().contains("registered"));
+    let one = found["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .all(|line| line["text"].as_str().unwrap().to_lowercase().contains("registered"));
     assert!(one && !found["lines"].as_array().unwrap().is_empty(), "{found}");
     assert!(text(&run(&["history", "search", "xyzzy"]).stderr).contains("no line that is kept"));
 

@@ -30,8 +30,8 @@ fn dwell(asked: &Asked, lives: &[Life]) -> Drawing {
     }
     match asked.kind {
         Kind::DwellHistogram => histogram(asked, &groups[0].1),
-        Kind::DwellBoxes => boxes(asked, &groups, Measure::Time),
-        _ => curves(asked, &groups),
+        Kind::DwellBoxes => boxes(asked, lives, &groups, Measure::Time),
+        _ => curves(asked, lives, &groups),
     }
 }
 
@@ -47,9 +47,9 @@ fn reach<'a>(groups: impl Iterator<Item = &'a [Stay]>) -> f64 {
     shown.min(longest).max(1.0)
 }
 
-fn curves(asked: &Asked, groups: &[(String, Vec<Stay>)]) -> Drawing {
+fn curves(asked: &Asked, lives: &[Life], groups: &[(String, Vec<Stay>)]) -> Drawing {
     let names: Vec<&str> = groups.iter().map(|(name, _)| name.as_str()).collect();
-    let tints = if asked.by == By::Nothing { vec![Tint::Accent] } else { tints(&names) };
+    let tints = if asked.by == By::Nothing { vec![Tint::Accent] } else { tints(&names, lives, asked.by) };
     let estimates: Vec<Survival> = groups.iter().map(|(_, stays)| Survival::estimate(stays)).collect();
     let x = span_axis(reach(groups.iter().map(|(_, stays)| stays.as_slice())));
     let series = names
@@ -73,7 +73,8 @@ fn curves(asked: &Asked, groups: &[(String, Vec<Stay>)]) -> Drawing {
                     return DASH.to_owned();
                 }
                 let band = curve.steps.iter().rev().find(|step| step.age_s <= at).and_then(|step| step.lower.zip(step.upper));
-                let band = band.map(|(lower, upper)| format!(" ({:.0} to {:.0} %)", lower * 100.0, upper * 100.0)).unwrap_or_default();
+                let band =
+                    band.map(|(lower, upper)| format!(" ({:.0} to {:.0} %)", lower * 100.0, upper * 100.0)).unwrap_or_default();
                 format!("{:.0} %{band}", curve.share_at(at) * 100.0)
             };
             let half = x.to / f64::from(parts) / 2.0;
@@ -84,12 +85,17 @@ fn curves(asked: &Asked, groups: &[(String, Vec<Stay>)]) -> Drawing {
     let ended: usize = estimates.iter().map(|curve| curve.ended).sum();
     let mut sentence = format!("Of {all} stays in {} {}, {ended} have ended.", asked.state, asked.span_words());
     for (name, curve) in names.iter().zip(&estimates).take(3) {
-        let half = curve.quantile_s(0.5).map_or_else(|| "half are still there".to_owned(), |at| format!("half left within {}", span_words(at)));
+        let half = curve
+            .quantile_s(0.5)
+            .map_or_else(|| "half are still there".to_owned(), |at| format!("half left within {}", span_words(at)));
         let whose = if asked.by == By::Nothing { String::new() } else { format!("{name}: ") };
         let late = curve.quantile_s(0.95).map(|at| format!(", 95 % within {}", span_words(at))).unwrap_or_default();
         sentence.push_str(&format!(" {whose}{}{late}.", capital(&half, whose.is_empty())));
     }
-    let mut notes = vec!["Leaving counts however it ends: going on and being killed alike. Rentals seen late count from when they were seen.".to_owned()];
+    let mut notes = vec![
+        "Leaving counts however it ends: going on and being killed alike. Rentals seen late count from when they were seen."
+            .to_owned(),
+    ];
     let stays: Vec<Vec<Stay>> = groups.iter().map(|(_, stays)| stays.clone()).collect();
     if let Some(test) = log_rank(&stays) {
         notes.push(format!(
@@ -100,7 +106,12 @@ fn curves(asked: &Asked, groups: &[(String, Vec<Stay>)]) -> Drawing {
             if test.p < 0.001 { "below 0.001".to_owned() } else { format!("{:.3}", test.p) }
         ));
     }
-    let y = Axis { label: "still there".to_owned(), from: 0.0, to: 1.0, ticks: [0.0, 0.25, 0.5, 0.75, 1.0].map(|at| (at, format!("{:.0} %", at * 100.0))).to_vec() };
+    let y = Axis {
+        label: "still there".to_owned(),
+        from: 0.0,
+        to: 1.0,
+        ticks: [0.0, 0.25, 0.5, 0.75, 1.0].map(|at| (at, format!("{:.0} %", at * 100.0))).to_vec(),
+    };
     Drawing {
         x,
         x_kind: "span",
@@ -108,7 +119,11 @@ fn curves(asked: &Asked, groups: &[(String, Vec<Stay>)]) -> Drawing {
         blind: Vec::new(),
         sentence,
         notes,
-        columns: names.iter().zip(&estimates).map(|(name, curve)| format!("{name} ({} of {} ended)", curve.ended, curve.stays)).collect(),
+        columns: names
+            .iter()
+            .zip(&estimates)
+            .map(|(name, curve)| format!("{name} ({} of {} ended)", curve.ended, curve.stays))
+            .collect(),
         readings,
         readings_down: false,
         empty: false,
@@ -160,24 +175,44 @@ fn histogram(asked: &Asked, stays: &[Stay]) -> Drawing {
     };
     let series = vec![
         Series { name: "went on".to_owned(), tint: Tint::State(4), form: Form::Blocks(blocks(&|_| 0.0, &|n| advanced[n])) },
-        Series { name: "killed".to_owned(), tint: Tint::Alarm, form: Form::Blocks(blocks(&|n| advanced[n], &|n| advanced[n] + killed[n])) },
+        Series {
+            name: "killed".to_owned(),
+            tint: Tint::Alarm,
+            form: Form::Blocks(blocks(&|n| advanced[n], &|n| advanced[n] + killed[n])),
+        },
     ];
     let series = series.into_iter().filter(|it| !matches!(&it.form, Form::Blocks(blocks) if blocks.is_empty())).collect();
     let most = (0..BARS).map(|n| advanced[n] + killed[n]).fold(0.0, f64::max);
     let readings = (0..BARS)
         .map(|n| {
             let (from, to) = (n as f64 * width, (n + 1) as f64 * width);
-            Reading { from, to, label: format!("{} to {}", span_words(from), span_words(to)), cells: vec![number(advanced[n]), number(killed[n])] }
+            Reading {
+                from,
+                to,
+                label: format!("{} to {}", span_words(from), span_words(to)),
+                cells: vec![number(advanced[n]), number(killed[n])],
+            }
         })
         .collect();
     let beyond = ended.iter().filter(|stay| stay.until_s >= x.to).count();
-    let mut notes = vec![format!("{running} that go on are not among them: a histogram of what has ended is shorter than what is to come.")];
+    let mut notes = Vec::new();
+    if running > 0 {
+        notes.push(format!(
+            "{running} that go on are not among them: a histogram of what has ended is shorter than what is to come."
+        ));
+    }
     if beyond > 0 {
         notes.push(format!("{beyond} that took longer than {} are not shown.", span_words(x.to)));
     }
     let kills = killed.iter().fold(0.0, |sum, count| sum + count);
     Drawing {
-        sentence: format!("{} stays in {} ended {}: {:.0} were killed, the others went on.", ended.len(), asked.state, asked.span_words(), kills),
+        sentence: format!(
+            "{} stays in {} ended {}: {:.0} were killed, the others went on.",
+            ended.len(),
+            asked.state,
+            asked.span_words(),
+            kills
+        ),
         x,
         x_kind: "span",
         panels: vec![Panel { y: number_axis("stays", most, (asked.height / 38).max(2) as usize), series, weight: 1 }],
@@ -209,7 +244,7 @@ impl Measure {
     }
 }
 
-fn boxes(asked: &Asked, groups: &[(String, Vec<Stay>)], measure: Measure) -> Drawing {
+fn boxes(asked: &Asked, lives: &[Life], groups: &[(String, Vec<Stay>)], measure: Measure) -> Drawing {
     let count = groups.len();
     let reach = reach(groups.iter().map(|(_, stays)| stays.as_slice()));
     let x = match measure {
@@ -218,7 +253,7 @@ fn boxes(asked: &Asked, groups: &[(String, Vec<Stay>)], measure: Measure) -> Dra
     };
     let estimates: Vec<Survival> = groups.iter().map(|(_, stays)| Survival::estimate(stays)).collect();
     let names: Vec<&str> = groups.iter().map(|(name, _)| name.as_str()).collect();
-    let tints = if asked.by == By::Nothing { vec![Tint::Accent; count] } else { tints(&names) };
+    let tints = if asked.by == By::Nothing { vec![Tint::Accent; count] } else { tints(&names, lives, asked.by) };
     // The largest group on top.
     let place = |index: usize| (count - 1 - index) as f64 + 0.5;
     let series = estimates
@@ -226,7 +261,8 @@ fn boxes(asked: &Asked, groups: &[(String, Vec<Stay>)], measure: Measure) -> Dra
         .zip(tints)
         .enumerate()
         .map(|(index, (curve, tint))| {
-            let quantiles = Quantiles { at: place(index), values: QUANTILES.map(|q| curve.quantile_s(q)), seen: curve.seen_until_s };
+            let quantiles =
+                Quantiles { at: place(index), values: QUANTILES.map(|q| curve.quantile_s(q)), seen: curve.seen_until_s };
             Series { name: String::new(), tint, form: Form::Boxes(vec![quantiles]) }
         })
         .collect();
@@ -239,7 +275,12 @@ fn boxes(asked: &Asked, groups: &[(String, Vec<Stay>)], measure: Measure) -> Dra
         .iter()
         .zip(&estimates)
         .enumerate()
-        .map(|(index, (name, curve))| Reading { from: index as f64, to: index as f64 + 1.0, label: (*name).to_owned(), cells: cells(curve) })
+        .map(|(index, (name, curve))| Reading {
+            from: index as f64,
+            to: index as f64 + 1.0,
+            label: (*name).to_owned(),
+            cells: cells(curve),
+        })
         .collect();
     let what = match asked.kind {
         Kind::DwellBoxes => format!("stays in {}", asked.state),
@@ -252,7 +293,8 @@ fn boxes(asked: &Asked, groups: &[(String, Vec<Stay>)], measure: Measure) -> Dra
         .take(3)
         .filter_map(|(name, curve)| Some(format!("{name} {}", measure.words(curve.quantile_s(0.5)?))))
         .collect();
-    let medians = if medians.is_empty() { "no group has a median yet".to_owned() } else { format!("medians: {}", medians.join(", ")) };
+    let medians =
+        if medians.is_empty() { "no group has a median yet".to_owned() } else { format!("medians: {}", medians.join(", ")) };
     Drawing {
         sentence: format!("{all} {what} {}; {medians}.", asked.span_words()),
         x,
@@ -268,7 +310,9 @@ fn boxes(asked: &Asked, groups: &[(String, Vec<Stay>)], measure: Measure) -> Dra
             weight: 1,
         }],
         blind: Vec::new(),
-        notes: vec!["Percentiles count those that go on as at least so long; a dash is where too few have ended to say.".to_owned()],
+        notes: vec![
+            "Percentiles count those that go on as at least so long; a dash is where too few have ended to say.".to_owned(),
+        ],
         columns: ["all", "ended", "5 %", "25 %", "half", "75 %", "95 %"].map(str::to_owned).to_vec(),
         readings,
         readings_down: true,
@@ -296,19 +340,23 @@ fn before_running(asked: &Asked, lives: &[Life]) -> Drawing {
     let measured: Vec<(String, Vec<Stay>)> = groups
         .iter()
         .map(|(name, found)| {
-            let of = |(stay, spent): &(Stay, Option<f64>)| if money { priced(as_waiting(stay), *spent) } else { Some(as_waiting(stay)) };
+            let of = |(stay, spent): &(Stay, Option<f64>)| {
+                if money { priced(as_waiting(stay), *spent) } else { Some(as_waiting(stay)) }
+            };
             (name.clone(), found.iter().filter_map(of).collect())
         })
         .filter(|(_, stays): &(String, Vec<Stay>)| !stays.is_empty())
         .collect();
-    let mut drawing = boxes(asked, &measured, if money { Measure::Money } else { Measure::Time });
+    let mut drawing = boxes(asked, lives, &measured, if money { Measure::Money } else { Measure::Time });
     let all = || groups.iter().flat_map(|(_, found)| found);
     // A sum of nothing is -0.
     let sum = |amounts: &mut dyn Iterator<Item = f64>| amounts.fold(0.0, |sum, amount| sum + amount);
     let lost = sum(&mut all().filter(|(stay, _)| stay.outcome == Outcome::Killed).filter_map(|(_, spent)| *spent));
     let killed = all().filter(|(stay, _)| stay.outcome == Outcome::Killed).count();
     let spent = sum(&mut all().filter_map(|(_, spent)| *spent));
-    drawing.sentence.push_str(&format!(" {killed} were killed before they were running, after ${lost:.2}; all waiting cost ${spent:.2}."));
+    drawing
+        .sentence
+        .push_str(&format!(" {killed} were killed before they were running, after ${lost:.2}; all waiting cost ${spent:.2}."));
     let without = all().filter(|(_, spent)| spent.is_none()).count();
     if without > 0 {
         drawing.notes.push(format!("{without} whose price was not told cost nothing in these sums."));
@@ -323,7 +371,9 @@ pub(super) fn behind<'a>(asked: &Asked, lives: &'a [Life], request: &ChartBehind
             .into_iter()
             .map(|(name, _)| name)
             .collect::<Vec<_>>(),
-        _ => over_time::stays(lives, &asked.state, asked.since, asked.until, asked.by).into_iter().map(|(name, _)| name).collect(),
+        _ => {
+            over_time::stays(lives, &asked.state, asked.since, asked.until, asked.by).into_iter().map(|(name, _)| name).collect()
+        }
     };
     // Of boxes a reading is a group; of others it is a time, and the group may be given.
     let down = !matches!(asked.kind, Kind::Dwell | Kind::DwellHistogram);
@@ -347,7 +397,9 @@ pub(super) fn behind<'a>(asked: &Asked, lives: &'a [Life], request: &ChartBehind
             let here = match asked.kind {
                 // Still there at that age.
                 Kind::Dwell => stay.until_s >= request.from,
-                Kind::DwellHistogram => stay.outcome != Outcome::Censored && stay.until_s >= request.from && stay.until_s < request.to,
+                Kind::DwellHistogram => {
+                    stay.outcome != Outcome::Censored && stay.until_s >= request.from && stay.until_s < request.to
+                }
                 _ => true,
             };
             if here {

@@ -79,7 +79,11 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked) -> Result<Drawing, Api
             .into_iter()
             .map(|kind| Series {
                 name: kind.as_str().to_owned(),
-                tint: if kind == FlagKind::Slow { Tint::Warn } else { Tint::Alarm },
+                tint: match kind {
+                    FlagKind::Slow => Tint::Warn,
+                    FlagKind::Invisible => Tint::Group(3),
+                    _ => Tint::Alarm,
+                },
                 form: Form::Blocks(of(kind)),
             })
             .collect();
@@ -108,7 +112,10 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked) -> Result<Drawing, Api
         ("GPU load, %", Tint::Group(0), gauge(|point| point.gpu_util_percent), Some(100.0)),
         ("GPU temperature, °C", Tint::Group(1), gauge(|point| point.gpu_temp_c), None),
     ] {
-        let told = points.iter().filter_map(|(_, value)| *value).fold(None, |most: Option<f64>, value| Some(most.map_or(value, |it| it.max(value))));
+        let told = points
+            .iter()
+            .filter_map(|(_, value)| *value)
+            .fold(None, |most: Option<f64>, value| Some(most.map_or(value, |it| it.max(value))));
         if let Some(highest) = told {
             let series = vec![Series { name: String::new(), tint, form: Form::Line(points) }];
             panels.push(Panel { y: number_axis(label, most.unwrap_or(highest), 2), series, weight: 3 });
@@ -117,7 +124,8 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked) -> Result<Drawing, Api
     let readings = (0..STEPS)
         .map(|step| {
             let (from, to) = (shift(since, step_s * f64::from(step)), shift(since, step_s * f64::from(step + 1)));
-            let state = stays.iter().rev().find(|(_, begin, end)| *begin < to && *end > from).map(|(state, ..)| state.to_string());
+            let state =
+                stays.iter().rev().find(|(_, begin, end)| *begin < to && *end > from).map(|(state, ..)| state.to_string());
             let flag = flags.iter().find(|flag| flag.since < to && flag.cleared_at.is_none_or(|cleared| cleared > from));
             let count: u64 = lines.iter().filter(|(at, _)| *at >= from && *at < to).map(|(_, count)| count).sum();
             let near = gauges.iter().rev().find(|point| point.at >= from && point.at < to);
@@ -152,7 +160,7 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked) -> Result<Drawing, Api
             .iter()
             .map(|(from, to)| (seconds(*from), seconds(*to)))
             .collect(),
-        notes: vec!["Grey: no answer from the manager. Gauges are vast.ai's; after a week one a minute is kept, after two months one in ten minutes.".to_owned()],
+        notes: vec!["Grey: no answer from the manager. Gauges are vast.ai's; after a week one a minute is kept, after a month one in ten minutes.".to_owned()],
         columns: ["state", "flag", "log lines", "GPU load, %", "GPU, °C"].map(str::to_owned).to_vec(),
         readings,
         readings_down: false,

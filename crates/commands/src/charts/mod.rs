@@ -9,6 +9,8 @@ mod ticks;
 
 pub(crate) use summary::summary;
 
+use std::collections::HashMap;
+
 use dwell_charts::{Axis, Chart, Panel, Theme, Tint};
 use dwell_fleet::over_time::{By, Frame, NOT_TOLD, OTHER};
 use dwell_fleet::{Life, State, Timestamp, shift};
@@ -67,19 +69,51 @@ impl Kind {
                 "Proofs per hour",
                 "What the running instances make, each by its own benchmark: proofs themselves are not counted by the manager.",
             ),
-            Self::Cost => ("cost", "Dollars per hour", "What is rented, by what it buys: proving, on the way there, or killed and billed on."),
-            Self::CostPerProof => ("cost-per-proof", "Dollars per proof", "All dollars over all proofs of a step of time, waiting and leaking included."),
-            Self::States => ("states", "Instances in each state", "How many were in each state, as the manager told it. Killed ones are left out."),
+            Self::Cost => (
+                "cost",
+                "Dollars per hour",
+                "What is rented, by what it buys: proving, on the way there, or killed and billed on.",
+            ),
+            Self::CostPerProof => (
+                "cost-per-proof",
+                "Dollars per proof",
+                "All dollars over all proofs of a step of time, waiting and leaking included.",
+            ),
+            Self::States => (
+                "states",
+                "Instances in each state",
+                "How many were in each state, as the manager told it. Killed ones are left out.",
+            ),
             Self::Dwell => (
                 "dwell",
                 "Still in the state",
                 "The share that is still in a state after so long (Kaplan-Meier, with its 95 % band). Stays that go on count as at least so long.",
             ),
-            Self::DwellBoxes => ("dwell-boxes", "Time in the state", "The 5th, 25th, 50th, 75th and 95th percentile of a group's stays. A box is open where too few have left to say."),
-            Self::DwellHistogram => ("dwell-histogram", "How stays ended", "Stays by how long they took, and how they ended. Stays that go on are not among them."),
-            Self::UntilRunning => ("until-running", "From rent to running", "How long it takes from the beginning of a rental until the instance says that it proves. The first proof itself is not told."),
-            Self::SpentBefore => ("spent-before", "Dollars before running", "What a rental cost before the instance said that it proves: price times time."),
-            Self::Endings => ("endings", "Kills and their reasons", "Instances that were killed, by the manager's reason, and those that were gone without having been killed."),
+            Self::DwellBoxes => (
+                "dwell-boxes",
+                "Time in the state",
+                "The 5th, 25th, 50th, 75th and 95th percentile of a group's stays. A box is open where too few have left to say.",
+            ),
+            Self::DwellHistogram => (
+                "dwell-histogram",
+                "How stays ended",
+                "Stays by how long they took, and how they ended. Stays that go on are not among them.",
+            ),
+            Self::UntilRunning => (
+                "until-running",
+                "From rent to running",
+                "How long it takes from the beginning of a rental until the instance says that it proves. The first proof itself is not told.",
+            ),
+            Self::SpentBefore => (
+                "spent-before",
+                "Dollars before running",
+                "What a rental cost before the instance said that it proves: price times time.",
+            ),
+            Self::Endings => (
+                "endings",
+                "Kills and their reasons",
+                "Instances that were killed, by the manager's reason, and those that were gone without having been killed.",
+            ),
             Self::BenchRates => ("bench-rates", "Benchmark rates", "What each instance reported as its benchmark, when it did."),
             Self::Instance => ("instance", "An instance's life", "Its states, flags, log lines and gauges, over one time axis."),
         }
@@ -92,7 +126,8 @@ impl Kind {
     fn named(name: &str) -> Result<Self, ApiError> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.into_iter().map(Self::name).collect();
-            ApiError::new("unknown-chart", format!("no chart is called {name:?}")).hint(format!("there are: {}", known.join(", ")))
+            ApiError::new("unknown-chart", format!("no chart is called {name:?}"))
+                .hint(format!("there are: {}", known.join(", ")))
         })
     }
 
@@ -413,7 +448,8 @@ fn table(drawing: &Drawing) -> Result<Vec<u8>, ApiError> {
 /// A text that a spreadsheet does not take for a formula: names come from machines that are not the operator's.
 pub(crate) fn safe_cell(text: &str) -> String {
     let plain: String = text.chars().filter(|letter| !letter.is_control() || *letter == '\t').collect();
-    let starts_a_formula = |first: char| matches!(first, '=' | '+' | '@' | '\t') || first == '-' && plain.parse::<f64>().is_err() && plain.len() > 1;
+    let starts_a_formula =
+        |first: char| matches!(first, '=' | '+' | '@' | '\t') || first == '-' && plain.parse::<f64>().is_err() && plain.len() > 1;
     match plain.chars().next() {
         Some(first) if starts_a_formula(first) => format!("'{plain}"),
         _ => plain,
@@ -446,16 +482,32 @@ pub(crate) fn behind(source: &Source<'_>, request: &ChartBehind) -> Result<Behin
     Ok(Behind { instances, all })
 }
 
-/// Colours of groups: by name, so that a group keeps its colour while others come and go; grey for what stands together.
-fn tints(names: &[&str]) -> Vec<Tint> {
+/// Colours of the groups that a chart shows: the same in every chart of the same lives, by how many instances each group has; grey
+/// for what stands together.
+fn tints(names: &[&str], lives: &[Life], by: By) -> Vec<Tint> {
     /// The palette's grey.
     const REST: usize = 7;
-    let mut ordered: Vec<&str> = names.iter().copied().filter(|name| *name != OTHER && *name != NOT_TOLD).collect();
-    ordered.sort_unstable();
-    names
-        .iter()
-        .map(|name| Tint::Group(ordered.iter().position(|it| it == name).map_or(REST, |place| place % REST)))
-        .collect()
+    let mut sizes: HashMap<String, usize> = HashMap::new();
+    for life in lives {
+        *sizes.entry(by.group(life)).or_default() += 1;
+    }
+    let is_group = |name: &str| name != OTHER && name != NOT_TOLD;
+    let mut ranked: Vec<(&str, usize)> =
+        sizes.iter().map(|(name, size)| (name.as_str(), *size)).filter(|(name, _)| is_group(name)).collect();
+    ranked.sort_by(|left, right| right.1.cmp(&left.1).then(left.0.cmp(right.0)));
+    let mut places: HashMap<&str, usize> =
+        ranked.into_iter().take(REST).enumerate().map(|(place, (name, _))| (name, place)).collect();
+    // Small groups that are shown take what the large ones that are not leave.
+    let mut free: Vec<usize> = (0..REST).filter(|place| !names.iter().any(|name| places.get(name) == Some(place))).collect();
+    free.reverse();
+    for name in names.iter().filter(|name| is_group(name)) {
+        if !places.contains_key(name)
+            && let Some(place) = free.pop()
+        {
+            places.insert(name, place);
+        }
+    }
+    names.iter().map(|name| Tint::Group(places.get(name).copied().unwrap_or(REST))).collect()
 }
 
 /// A number with as many decimals as it needs to be told from others of its size.
@@ -477,13 +529,36 @@ mod tests {
 
     #[test]
     fn a_cell_is_no_formula() {
-        assert_eq!(["=1+1", "-2.5", "-x", "@a", "RTX 4090", "–"].map(safe_cell), ["'=1+1", "-2.5", "'-x", "'@a", "RTX 4090", "–"]);
+        assert_eq!(
+            ["=1+1", "-2.5", "-x", "@a", "RTX 4090", "–"].map(safe_cell),
+            ["'=1+1", "-2.5", "'-x", "'@a", "RTX 4090", "–"]
+        );
         assert_eq!(safe_cell("a\u{1b}[31mb\r\n"), "a[31mb");
     }
 
     #[test]
-    fn a_group_keeps_its_colour_and_the_rest_is_grey() {
-        assert_eq!(tints(&["b", OTHER, "a", NOT_TOLD]), [Tint::Group(1), Tint::Group(7), Tint::Group(0), Tint::Group(7)]);
+    fn a_group_has_one_colour_in_all_charts_and_the_rest_is_grey() {
+        let at = Timestamp::UNIX_EPOCH;
+        let life = |gpu: &str| Life {
+            id: String::new(),
+            gpu: Some(gpu.to_owned()),
+            image: None,
+            region: None,
+            machine: None,
+            dollars_per_h: None,
+            bench_rate_proofs_per_h: None,
+            kill_reason: None,
+            first_seen_at: at,
+            last_listed_at: at,
+            entries: Vec::new(),
+            absences: Vec::new(),
+            leaks: Vec::new(),
+        };
+        let lives: Vec<Life> = ["b", "b", "b", "a", "a", "c", "d", "e", "f", "g", "h"].map(life).into_iter().collect();
+        let places = |names: &[&str]| tints(names, &lives, By::Gpu);
+        assert_eq!(places(&["a", OTHER, "b", NOT_TOLD]), [Tint::Group(1), Tint::Group(7), Tint::Group(0), Tint::Group(7)]);
+        assert_eq!(places(&["b", "h"]), [Tint::Group(0), Tint::Group(1)], "an eighth group takes a colour that nobody shows");
+        assert_eq!(places(&["c", "b"]), [Tint::Group(2), Tint::Group(0)]);
     }
 
     #[test]

@@ -78,7 +78,11 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked, lives: &[Life]) -> Res
     }
     let blind: Vec<(f64, f64)> = frame.blind().iter().map(|(from, to)| (seconds(*from), seconds(*to))).collect();
     let mut notes = told.notes.clone();
-    notes.push(format!("Each step is {} long{}.", span_words(frame.step_s()), if told.counted { "" } else { "; its number is the mean over what was watched of it" }));
+    notes.push(format!(
+        "Each step is {} long{}.",
+        span_words(frame.step_s()),
+        if told.counted { "" } else { "; its number is the mean over what was watched of it" }
+    ));
     Ok(Drawing {
         sentence: sentence(asked, &told, &sums, &frame),
         x,
@@ -106,7 +110,11 @@ fn lines(asked: &Asked, lives: &[Life], frame: &Frame) -> Told {
     };
     let grouped = |split: over_time::Split, unit, together, what| {
         let names: Vec<&str> = split.lines.iter().map(|line| line.name.as_str()).collect();
-        let tints = if asked.by == By::Nothing { names.iter().map(|name| plain_tint(name)).collect() } else { tints(&names) };
+        let tints = if asked.by == By::Nothing {
+            names.iter().map(|name| plain_tint(name)).collect()
+        } else {
+            tints(&names, lives, asked.by)
+        };
         Told { tints, unit, together, notes: left_out(split.not_told, what), counted: false, lines: split.lines }
     };
     match asked.kind {
@@ -119,16 +127,13 @@ fn lines(asked: &Asked, lives: &[Life], frame: &Frame) -> Told {
                 .into_iter()
                 .filter(|line| line.name != State::Killed.as_str() && line.values.iter().flatten().any(|value| *value > 0.0))
                 .collect();
-            let tints = lines
-                .iter()
-                .map(|line| Tint::State(State::parse(&line.name).rank().map_or(0, usize::from)))
-                .collect();
+            let tints = lines.iter().map(|line| Tint::State(State::parse(&line.name).rank().map_or(0, usize::from))).collect();
             Told { lines, tints, unit: "instances", together: Together::Stacked, notes: Vec::new(), counted: false }
         }
         Kind::Endings => {
             let lines = over_time::endings(lives, frame);
-            let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
-            Told { tints: tints(&names), lines, unit: "ended", together: Together::Stacked, notes: Vec::new(), counted: true }
+            let tints = (0..lines.len()).map(Tint::Group).collect();
+            Told { tints, lines, unit: "ended", together: Together::Stacked, notes: Vec::new(), counted: true }
         }
         _ => grouped(over_time::throughput(lives, frame, asked.by), "proofs/h", Together::Stacked, "benchmark rate"),
     }
@@ -216,11 +221,8 @@ fn sentence(asked: &Asked, told: &Told, sums: &[Option<f64>], frame: &Frame) -> 
     {
         words.push_str(&format!("; most of it {} ({:.0} %)", largest.name, total(largest) / all * 100.0));
     }
-    let blind: f64 = frame
-        .blind()
-        .iter()
-        .map(|(from, to)| seconds_between((*from).max(asked.since), (*to).min(asked.until)).max(0.0))
-        .sum();
+    let blind: f64 =
+        frame.blind().iter().map(|(from, to)| seconds_between((*from).max(asked.since), (*to).min(asked.until)).max(0.0)).sum();
     if blind >= 60.0 {
         words.push_str(&format!(". Not watched for {} of it", span_words(blind)));
     }
@@ -248,7 +250,7 @@ fn rates(source: &Source<'_>, asked: &Asked, lives: &[Life]) -> Drawing {
         ranked.push((over_time::OTHER.to_owned(), rest));
     }
     let names: Vec<&str> = ranked.iter().map(|(name, _)| name.as_str()).collect();
-    let tints = if asked.by == By::Nothing { vec![Tint::Accent; names.len()] } else { tints(&names) };
+    let tints = if asked.by == By::Nothing { vec![Tint::Accent; names.len()] } else { tints(&names, lives, asked.by) };
     let mut rates: Vec<f64> = rows.iter().map(|(.., rate)| *rate).collect();
     rates.sort_by(f64::total_cmp);
     let (least, middle, most) = (rates[0], rates[rates.len() / 2], rates[rates.len() - 1]);
@@ -303,12 +305,7 @@ fn reported<'a>(lives: &'a [Life], asked: &Asked) -> impl Iterator<Item = (Times
     })
 }
 
-pub(super) fn behind<'a>(
-    asked: &Asked,
-    lives: &'a [Life],
-    request: &ChartBehind,
-    zone: &TimeZone,
-) -> Vec<(&'a Life, String)> {
+pub(super) fn behind<'a>(asked: &Asked, lives: &'a [Life], request: &ChartBehind, zone: &TimeZone) -> Vec<(&'a Life, String)> {
     let time = |at: f64| Timestamp::from_millisecond((at * 1000.0) as i64).unwrap_or(asked.until);
     let (from, to) = (time(request.from).max(asked.since), time(request.to.max(request.from + 0.001)));
     let wanted = |group: &str| request.group.as_deref().is_none_or(|it| it == group || it == over_time::OTHER || it == "all");

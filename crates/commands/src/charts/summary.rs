@@ -28,8 +28,7 @@ pub(crate) fn summary(
     for life in source.history.lives(source.fleet, since, until)? {
         groups.entry(by.group(&life)).or_default().push(life);
     }
-    let mut rows: Vec<SummaryRow> =
-        groups.into_iter().map(|(group, lives)| row(group, &lives, &frame, (since, until))).collect();
+    let mut rows: Vec<SummaryRow> = groups.into_iter().map(|(group, lives)| row(group, &lives, &frame, (since, until))).collect();
     rows.sort_by(|left, right| {
         let spent = |row: &SummaryRow| row.dollars_per_h.unwrap_or(0.0);
         spent(right).total_cmp(&spent(left)).then_with(|| left.group.cmp(&right.group))
@@ -49,17 +48,22 @@ fn row(group: String, lives: &[Life], frame: &Frame, (since, until): (Timestamp,
         .into_iter()
         .flat_map(|(_, found)| found.into_iter().map(|(stay, _)| stay))
         .collect();
-    let open = |stay: &Stay| Stay { outcome: if stay.outcome == Outcome::Advanced { stay.outcome } else { Outcome::Censored }, ..*stay };
+    let open =
+        |stay: &Stay| Stay { outcome: if stay.outcome == Outcome::Advanced { stay.outcome } else { Outcome::Censored }, ..*stay };
     let waiting: Vec<Stay> = rentals.iter().map(open).collect();
     let (proofs_per_h, dollars_per_h) = (all(&proofs), all(&money));
-    let killed = |life: &&Life| life.entries.iter().any(|entry| entry.state == State::Killed && entry.at >= since && entry.at < until);
+    let killed =
+        |life: &&Life| life.entries.iter().any(|entry| entry.state == State::Killed && entry.at >= since && entry.at < until);
     SummaryRow {
         group,
         instances: lives.len(),
         proofs_per_h,
         dollars_per_h,
         waiting_dollars_per_h: only(&money, "waiting"),
-        dollars_per_proof: dollars_per_h.zip(proofs_per_h).filter(|(_, proofs)| *proofs > 1e-9).map(|(dollars, proofs)| dollars / proofs),
+        dollars_per_proof: dollars_per_h
+            .zip(proofs_per_h)
+            .filter(|(_, proofs)| *proofs > 1e-9)
+            .map(|(dollars, proofs)| dollars / proofs),
         until_running_median_s: Survival::estimate(&waiting).quantile_s(0.5),
         rented: rentals.len(),
         got_running: rentals.iter().filter(|stay| stay.outcome == Outcome::Advanced).count(),

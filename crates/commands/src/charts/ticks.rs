@@ -19,10 +19,7 @@ pub(super) fn time_axis(since: Timestamp, until: Timestamp, zone: &TimeZone, wid
     let span = (until.as_second() - since.as_second()).max(1);
     let most = (i64::from(width) / WORDS_WIDE).max(2);
     let step = STEPS_S.into_iter().find(|step| span / step < most).unwrap_or(31_536_000);
-    let ticks = edges(since, until, zone, step)
-        .into_iter()
-        .map(|at| (seconds(at.timestamp()), words(&at, step)))
-        .collect();
+    let ticks = edges(since, until, zone, step).into_iter().map(|at| (seconds(at.timestamp()), words(&at, step))).collect();
     Axis { label: String::new(), from: seconds(since), to: seconds(until), ticks }
 }
 
@@ -131,7 +128,7 @@ mod tests {
             labels("2026-12-01T20:10:00Z", "2026-12-02T02:10:00Z", "Europe/Oslo", 600),
             ["22:00", "23:00", "2 Dec", "01:00", "02:00", "03:00"]
         );
-        assert_eq!(labels("2026-11-20T00:00:00Z", "2026-12-02T00:00:00Z", "UTC", 560)[0], "22 Nov");
+        assert_eq!(labels("2026-11-20T00:00:00Z", "2026-12-02T00:00:00Z", "UTC", 560)[..2], ["20 Nov", "22 Nov"]);
         assert_eq!(labels("2026-01-15T00:00:00Z", "2026-12-02T00:00:00Z", "UTC", 900)[..2], ["Feb 2026", "Mar 2026"]);
         // The night in which the clock goes back has one tick an hour by the wall's names.
         let night = labels("2026-10-24T22:00:00Z", "2026-10-25T03:00:00Z", "Europe/Oslo", 700);
