@@ -209,6 +209,58 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: HistoryCommand,
     },
+    /// Kill instances: the manager marks them killed and has their rentals destroyed. Verified afterwards.
+    Kill {
+        #[command(flatten)]
+        act: Act,
+    },
+    /// Destroy rentals at vast.ai, with their disks. Verified: not on vast.ai's list in two later readings.
+    Destroy {
+        #[command(flatten)]
+        act: Act,
+    },
+    /// Stop containers. Their disks are billed on, and their cards can go to somebody else.
+    Stop {
+        #[command(flatten)]
+        act: Act,
+    },
+    /// Start stopped containers.
+    Start {
+        #[command(flatten)]
+        act: Act,
+    },
+    /// Stop and start containers. The image is not fetched anew.
+    Reboot {
+        #[command(flatten)]
+        act: Act,
+    },
+    /// Label rentals at vast.ai.
+    Label {
+        /// The label.
+        #[arg(long = "as", value_name = "LABEL")]
+        label: String,
+        #[command(flatten)]
+        act: Act,
+    },
+    /// Put machines on the manager's list of bad hosts: every instance on them is destroyed within a minute.
+    Ban {
+        /// Why, as the manager keeps it.
+        #[arg(long)]
+        reason: String,
+        #[command(flatten)]
+        act: Act,
+    },
+    /// Take machines off the manager's list of bad hosts.
+    Unban {
+        #[command(flatten)]
+        act: Act,
+    },
+    /// Show what was done, by whom, why, and what came of it.
+    Journal {
+        /// The newest so many.
+        #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
+        limit: usize,
+    },
     /// Saved fleets.
     Fleets {
         #[command(subcommand)]
@@ -226,6 +278,29 @@ pub(crate) enum Command {
     },
     /// Check what Dwell needs of this machine.
     Doctor,
+}
+
+/// What is done to whom.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Act {
+    /// Ids, unique prefixes of them, vast.ai numbers or labels; of unban machines.
+    #[arg(required = true)]
+    pub(crate) ids: Vec<String>,
+    /// Why, for the journal.
+    #[arg(long, default_value = "")]
+    pub(crate) why: String,
+    /// Do not ask: it is meant so.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Only say what would be done.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Where vast.ai answers: a simulated one, for trying things.
+    #[arg(long, env = "VAST_URL", value_name = "URL")]
+    pub(crate) vast_url: Option<String>,
+    /// Time between two readings that show what came of it.
+    #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
+    pub(crate) every: Duration,
 }
 
 /// Which time.
@@ -504,6 +579,16 @@ pub(crate) enum FleetsCommand {
     },
     /// Forbid looks at its machines.
     ForbidProbe {
+        /// Its name.
+        name: String,
+    },
+    /// Allow acting on it: kill, destroy, stop, ban. Until then it is read-only.
+    AllowActing {
+        /// Its name.
+        name: String,
+    },
+    /// Make it read-only.
+    ReadOnly {
         /// Its name.
         name: String,
     },

@@ -1,5 +1,6 @@
 //! `dwellctl`: the commands in a terminal. Parses, calls, prints; decides nothing.
 
+mod acting;
 mod args;
 mod bench;
 mod diagnose;

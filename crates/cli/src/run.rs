@@ -14,6 +14,7 @@ use dwell_commands::{
 };
 use serde_json::json;
 
+use crate::acting;
 use crate::args::{Args, Command, FleetsCommand, Lines, SimCommand};
 use crate::bench;
 use crate::diagnose::{self, Wanted};
@@ -103,6 +104,15 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             };
             vast::tell_prediction(args, &machine, *price).await
         }
+        Command::Kill { act } => acting::act(args, "kill", None, act).await,
+        Command::Destroy { act } => acting::act(args, "destroy", None, act).await,
+        Command::Stop { act } => acting::act(args, "stop", None, act).await,
+        Command::Start { act } => acting::act(args, "start", None, act).await,
+        Command::Reboot { act } => acting::act(args, "reboot", None, act).await,
+        Command::Label { label, act } => acting::act(args, "label", Some(label), act).await,
+        Command::Ban { reason, act } => acting::act(args, "ban", Some(reason), act).await,
+        Command::Unban { act } => acting::act(args, "unban", None, act).await,
+        Command::Journal { limit } => acting::journal(args, *limit),
         Command::Chart { wanted } => kept::chart(args, wanted),
         Command::History { command } => kept::history(args, command),
         Command::Fleets { command } => fleets(args, command.as_ref()).await,
@@ -278,6 +288,8 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
         }
         Some(FleetsCommand::AllowProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: true }).await?,
         Some(FleetsCommand::ForbidProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: false }).await?,
+        Some(FleetsCommand::AllowActing { name }) => app.set_may_act(name, true).await?,
+        Some(FleetsCommand::ReadOnly { name }) => app.set_may_act(name, false).await?,
         Some(FleetsCommand::Remove { name }) => app.forget(FleetName { name: name.clone() }).await?,
     };
     if args.json {
@@ -288,8 +300,9 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
         for fleet in &fleets.saved {
             let ssh = fleet.ssh.as_ref().map_or_else(String::new, |target| format!(" via {}", clean(target)));
             let probe = if fleet.allow_probe { "  looks at its machines allowed" } else { "" };
+            let acting = if fleet.may_act { "  acting allowed" } else { "  read-only" };
             let watched = if fleets.last.as_ref() == Some(&fleet.name) { "  looked at where none is named" } else { "" };
-            out(&format!("{}  {}{ssh}{probe}{watched}", clean(&fleet.name), clean(&fleet.address)));
+            out(&format!("{}  {}{ssh}{acting}{probe}{watched}", clean(&fleet.name), clean(&fleet.address)));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -20,6 +20,9 @@ mod driver;
 #[path = "parts/metrics.rs"]
 mod metrics;
 
+#[path = "parts/acting.rs"]
+mod acting;
+
 #[path = "parts/kept.rs"]
 mod kept;
 

@@ -227,6 +227,23 @@ impl ManagerClient {
         Ok(self.send(&Call::bad_hosts()).await?.value)
     }
 
+    /// Asks for an instance to be killed, and for its rental to be destroyed. Success says that the manager marked its row; whether
+    /// the rental is gone is seen in vast.ai's list alone.
+    pub async fn kill(&self, uuid: &str, vast_id: Option<u64>) -> Result<(), FetchError> {
+        let body = wire::KillRequest { vast_id: vast_id.unwrap_or(0), uuid: uuid.to_owned() };
+        self.send::<serde_json::Value>(&Call::kill(&body)).await.map(drop)
+    }
+
+    /// Puts a machine on the list of bad hosts: its instances are destroyed within a minute.
+    pub async fn ban(&self, machine_id: &str, reason: &str) -> Result<(), FetchError> {
+        self.send::<serde_json::Value>(&Call::add_bad_host(machine_id, reason)).await.map(drop)
+    }
+
+    /// Takes a machine off the list of bad hosts.
+    pub async fn unban(&self, machine_id: &str) -> Result<(), FetchError> {
+        self.send::<serde_json::Value>(&Call::remove_bad_host(machine_id)).await.map(drop)
+    }
+
     /// The rows without vast.ai's fields.
     pub async fn status(&self) -> Result<Vec<wire::Instance>, FetchError> {
         Ok(self.send(&Call::status()).await?.value)

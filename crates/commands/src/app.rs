@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
+use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience};
 use crate::archive::{self, Archive};
 use crate::charts::{self, ChartForm, Source};
 use crate::drive::{Ask, Clock, Driver, KeptDeed, NewNote};
@@ -52,6 +53,7 @@ pub struct App {
     vast_address: OnceLock<String>,
     ssh_config: OnceLock<PathBuf>,
     workbench: Workbench,
+    acting: Acting,
 }
 
 #[derive(Debug, Default)]
@@ -70,6 +72,10 @@ struct Session {
     drill: Option<Play>,
     /// The manager of a connected fleet.
     manager: Option<ManagerClient>,
+    /// What was done is written here: beside the history, or in memory.
+    journal: Journal,
+    /// A simulation may be acted on; of a connected fleet that is set with it.
+    simulation_may_act: bool,
 }
 
 /// What to watch from the start.
@@ -115,7 +121,7 @@ macro_rules! commands {
             pub request: &'static str,
             /// Type of its response.
             pub response: &'static str,
-            /// `read` or `view`.
+            /// `read`, `view` or `act`.
             pub risk: &'static str,
             /// What it does, for menus and the palette.
             pub title: &'static str,
@@ -138,6 +144,9 @@ macro_rules! commands {
             pub async fn call(&self, name: &str, request: serde_json::Value) -> Result<serde_json::Value, ApiError> {
                 match name {
                     $(stringify!($name) => {
+                        if stringify!($risk) == "act" {
+                            self.leave().await?;
+                        }
                         let request: $request = read(request)?;
                         let response: $response = self.$name(request).await?;
                         serde_json::to_value(response).map_err(|error| ApiError::new("bug", error.to_string()))
@@ -179,6 +188,7 @@ impl App {
             vast_address: OnceLock::new(),
             ssh_config: OnceLock::new(),
             workbench: Workbench::default(),
+            acting: Acting::default(),
         })
     }
 
@@ -279,8 +289,51 @@ impl App {
                 Err(error) => tracing::error!(%error, "cannot start watching"),
             })
             .map_err(|error| ApiError::new("no-thread", format!("cannot start watching: {error}")))?;
-        state.session = Some(Session { name, asks, served, drill, manager });
+        let journal = Arc::new(std::sync::Mutex::new(match &manager {
+            Some(_) => History::open(&self.folder.history())?,
+            None => History::in_memory()?,
+        }));
+        let live = manager.clone();
+        state.session =
+            Some(Session { name, asks, served, drill, manager, journal: Arc::clone(&journal), simulation_may_act: false });
+        drop(state);
+        if let Some(manager) = live {
+            let (fleet, hands) = (manager.base().to_owned(), self.hands(Some(manager), None, KEY_SOON).await?);
+            tokio::spawn(async move { act::resume(hands, journal, &fleet, Patience::default()).await });
+        }
         Ok(())
+    }
+
+    /// The hands that act on a connected fleet, or on a simulated one over the same protocols.
+    async fn hands(
+        &self,
+        manager: Option<ManagerClient>,
+        served: Option<Arc<dwell_simulator::Served>>,
+        within: Duration,
+    ) -> Result<LiveHands, ApiError> {
+        let Some(served) = served else {
+            // Without a key the manager alone is asked; what is missing is said by each step.
+            let vast = self.every_vast(within).await.unwrap_or_default();
+            return Ok(LiveHands { manager, vast, clock: Clock::System });
+        };
+        let manager = ManagerClient::new(&served.url(), self.limits())?;
+        let vast = VastClient::new(&served.vast_url(), SecretString::from("simulated"), self.limits())?;
+        Ok(LiveHands { manager: Some(manager), vast: vec![vast], clock: Clock::Simulated(served) })
+    }
+
+    /// Leave to act on the fleet that is watched; refused where it is read-only.
+    async fn leave(&self) -> Result<Leave, ApiError> {
+        Leave::of(self.may_act().await?)
+    }
+
+    async fn may_act(&self) -> Result<bool, ApiError> {
+        let state = self.state.lock().await;
+        let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+        if session.manager.is_none() {
+            return Ok(session.simulation_may_act);
+        }
+        let settings = Settings::load(&self.folder)?;
+        Ok(settings.named(&session.name).is_ok_and(|fleet| fleet.may_act))
     }
 
     async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, ApiError> {
@@ -571,9 +624,9 @@ impl App {
         });
         let mut settings = Settings::load(&self.folder)?;
         // What was allowed for another address was not allowed for this one.
-        let allow_probe =
-            settings.fleets.iter().any(|it| it.name == name && it.address == address && it.ssh == ssh && it.allow_probe);
-        let fleet = SavedFleet { name: name.clone(), address, ssh, allow_probe };
+        let before = settings.fleets.iter().find(|it| it.name == name && it.address == address && it.ssh == ssh);
+        let (allow_probe, may_act) = before.map_or((false, false), |it| (it.allow_probe, it.may_act));
+        let fleet = SavedFleet { name: name.clone(), address, ssh, allow_probe, may_act };
         settings.fleets.retain(|fleet| fleet.name != name);
         settings.fleets.push(fleet.clone());
         settings.watching = Some(name);
@@ -680,6 +733,80 @@ impl App {
     pub async fn save_bench(&self, request: SaveBench) -> Result<SavedFile, ApiError> {
         let (name, bytes) = self.workbench.file(&request)?;
         Ok(SavedFile { path: self.folder.export(&name, &bytes)?.display().to_string() })
+    }
+
+    /// Plans what is to be done. Nothing is done.
+    pub async fn plan(&self, request: PlanRequest) -> Result<PlanView, ApiError> {
+        self.not_in_a_drill().await?;
+        let read_only = !self.may_act().await?;
+        let view = self.ask(Ask::Fleet).await?;
+        // vast.ai is asked only for a number that the manager does not know.
+        let known = |id: &String| act::is_known(&view, id);
+        let rentals = match request.ids.iter().all(known) || matches!(request.deed.as_str(), "kill" | "ban" | "unban") {
+            true => None,
+            false => Some(self.rentals(Nothing {}).await?),
+        };
+        let plan = act::plan(Some(&view), rentals.as_ref(), &request, read_only)?;
+        self.acting.keep(plan, Clock::System.now())
+    }
+
+    /// Carries out a plan, once. What comes of it is told by the journal as it happens.
+    pub async fn carry_out(&self, request: CarryOut) -> Result<Acts, ApiError> {
+        let leave = self.leave().await?;
+        self.not_in_a_drill().await?;
+        let (manager, served, journal) = {
+            let state = self.state.lock().await;
+            let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+            (session.manager.clone(), session.served.clone(), Arc::clone(&session.journal))
+        };
+        let hands = self.hands(manager, served, KEY_WITHIN).await?;
+        let plan = self.acting.take(&request, Clock::System.now())?;
+        self.acting.begin(leave, plan, &hands, &journal, Patience::default())?.detach_all();
+        self.acts(Nothing {}).await
+    }
+
+    /// The journal of what was done.
+    pub async fn acts(&self, _: Nothing) -> Result<Acts, ApiError> {
+        let may_act = self.may_act().await?;
+        let journal = {
+            let state = self.state.lock().await;
+            Arc::clone(&state.session.as_ref().ok_or_else(ApiError::no_fleet)?.journal)
+        };
+        Ok(Acts { may_act, acts: act::told_of(&journal)? })
+    }
+
+    /// Allows acting on the fleet that is watched, or makes it read-only.
+    pub async fn allow_acting(&self, request: AllowActing) -> Result<Acts, ApiError> {
+        {
+            let mut state = self.state.lock().await;
+            let session = state.session.as_mut().ok_or_else(ApiError::no_fleet)?;
+            if session.manager.is_none() {
+                session.simulation_may_act = request.allow;
+            } else {
+                let name = session.name.clone();
+                drop(state);
+                self.set_may_act(&name, request.allow).await?;
+            }
+        }
+        self.acts(Nothing {}).await
+    }
+
+    /// Allows acting on a saved fleet, or makes it read-only.
+    pub async fn set_may_act(&self, name: &str, allow: bool) -> Result<Fleets, ApiError> {
+        let mut settings = Settings::load(&self.folder)?;
+        settings.named(name)?;
+        settings.fleets.iter_mut().filter(|fleet| fleet.name == name).for_each(|fleet| fleet.may_act = allow);
+        settings.save(&self.folder)?;
+        self.list().await
+    }
+
+    /// A drill is acted on from its banner, which keeps the score.
+    async fn not_in_a_drill(&self) -> Result<(), ApiError> {
+        let state = self.state.lock().await;
+        if state.session.as_ref().is_some_and(|session| session.drill.is_some()) {
+            return Err(ApiError::new("in-a-drill", "this is a drill: act from its banner, which keeps the score"));
+        }
+        Ok(())
     }
 
     /// Reads what is kept of the fleet that is watched: of a simulated one beside its watch, of a connected one from its file, so

@@ -1,6 +1,5 @@
 //! What is kept of a fleet, read beside the watch over it: a connection of its own, so that a long reading holds up nothing.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use dwell_history::{ExportTable, FleetId, History, Imported, Search};
 use dwell_simulator::Scenario;
 use jiff::tz::TimeZone;
 
+use crate::act;
 use crate::charts::{self, ChartForm, Source};
 use crate::drive::Clock;
 use crate::dto::*;
@@ -32,8 +32,6 @@ pub struct Archive {
     simulated: bool,
     /// The present of an archive that does not go on.
     stands_at: Option<Timestamp>,
-    /// Every instance by its id.
-    index: HashMap<String, Key>,
     /// In which times are told.
     zone: TimeZone,
 }
@@ -68,9 +66,15 @@ impl Archive {
         let mut history = History::open(&folder.history())?;
         let simulated = history.latest_simulated(address)?;
         let fleet = history.fleet(address, simulated.as_deref())?;
-        let index = history.index(fleet)?;
         let stands_at = if simulated.is_some() { history.watched_until(fleet)? } else { None };
-        Ok(Self { history, fleet, name, simulated: simulated.is_some(), stands_at, index, zone: TimeZone::system() })
+        Ok(Self {
+            history: history.keyed_by_rows(),
+            fleet,
+            name,
+            simulated: simulated.is_some(),
+            stands_at,
+            zone: TimeZone::system(),
+        })
     }
 
     /// The archive of a simulated fleet after a time in virtual time, in memory alone.
@@ -82,9 +86,15 @@ impl Archive {
         world.keep_in(history, fleet);
         world.run(lasts.as_secs_f64(), |_| {});
         let now = world.watch().fleet().manager_time_at(world.world().now());
-        let mut history = world.into_history().ok_or_else(|| ApiError::new("bug", "a simulated history was not kept"))??;
-        let index = history.index(fleet)?;
-        Ok(Self { history, fleet, name, simulated: true, stands_at: Some(now), index, zone: TimeZone::system() })
+        let history = world.into_history().ok_or_else(|| ApiError::new("bug", "a simulated history was not kept"))??;
+        Ok(Self {
+            history: history.keyed_by_rows(),
+            fleet,
+            name,
+            simulated: true,
+            stands_at: Some(now),
+            zone: TimeZone::system(),
+        })
     }
 
     /// Tells times in another zone than the operator's.
@@ -98,13 +108,9 @@ impl Archive {
     }
 
     fn key_of(&self, wanted: &str) -> Result<Key, ApiError> {
-        if let Some(key) = self.index.get(wanted) {
-            return Ok(*key);
-        }
-        let mut found = self.index.iter().filter(|(id, _)| !wanted.is_empty() && id.starts_with(wanted));
-        match (found.next(), found.next()) {
-            (Some((_, key)), None) => Ok(*key),
-            (None, _) => {
+        match self.history.named(self.fleet, wanted.trim())?[..] {
+            [(_, key)] => Ok(key),
+            [] => {
                 Err(ApiError::new("unknown-id", format!("nothing has been kept of an instance whose id begins with {wanted:?}")))
             }
             _ => Err(ApiError::new("ambiguous-id", format!("{wanted:?} fits several instances")).hint("give more of the id")),
@@ -167,6 +173,11 @@ impl Archive {
     /// Joins another workstation's history to this one.
     pub fn import(folder: &Folder, path: &Path) -> Result<Imported, ApiError> {
         Ok(History::open(&folder.history())?.import(path)?)
+    }
+
+    /// The journal of what was done, the newest deed first.
+    pub fn journal(folder: &Folder) -> Result<Vec<ActView>, ApiError> {
+        act::told(&History::open(&folder.history())?)
     }
 
     /// Fleets that are kept: address, whether simulated, and when each was last watched.

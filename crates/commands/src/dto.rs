@@ -896,6 +896,9 @@ dto! {
         /// Its machines may be looked at by SSH.
         #[serde(default)]
         allow_probe: bool,
+        /// It may be acted on; without leave it is read-only.
+        #[serde(default)]
+        may_act: bool,
     }
 
     /// The charts there are, and what of the history they can show.
@@ -1188,6 +1191,124 @@ dto! {
         path: String,
         /// Rows in it.
         rows: usize,
+    }
+
+    /// Asks what would be done.
+    PlanRequest {
+        /// `kill`, `destroy`, `stop`, `start`, `reboot`, `label`, `ban` or `unban`.
+        deed: String,
+        /// Instances (ids, unique prefixes, vast.ai numbers or labels), rentals by number; of `unban` machines.
+        ids: Vec<String>,
+        /// The label; the reason of a ban.
+        #[serde(default)]
+        text: Option<String>,
+        /// Why, for the journal.
+        #[serde(default)]
+        why: Option<String>,
+    }
+
+    /// What would be done, to whom, and what it costs.
+    PlanView {
+        /// Carries it out, once, within two minutes; `null` where nothing can be done now.
+        token: Option<String>,
+        /// What is done.
+        deed: String,
+        /// In a sentence.
+        sentence: String,
+        /// Each step.
+        steps: Vec<PlanStep>,
+        /// What it saves, US dollars per hour, as far as prices were told; negative: what it costs more.
+        saves_dollars_per_h: Option<f64>,
+        /// What is destroyed does not come back.
+        destructive: bool,
+        /// What has to be typed to confirm it; `null`: nothing.
+        confirm_with: Option<String>,
+        /// The fleet is read-only: nothing can be carried out until that is switched off.
+        read_only: bool,
+    }
+
+    /// A step of a plan.
+    PlanStep {
+        /// To whom.
+        id: String,
+        /// Where it is now, what it is.
+        is_now: String,
+        /// What will happen.
+        what: String,
+        /// What will be lost with it.
+        lost: Option<String>,
+        /// Why this step is left out; the others are not.
+        refused: Option<String>,
+        /// Its price, US dollars per hour.
+        dollars_per_h: Option<f64>,
+    }
+
+    /// Carries out a plan.
+    CarryOut {
+        /// Its token.
+        token: String,
+        /// What was typed to confirm it.
+        #[serde(default)]
+        confirmation: Option<String>,
+    }
+
+    /// Allows or forbids acting on the fleet that is watched.
+    AllowActing {
+        /// Whether.
+        allow: bool,
+    }
+
+    /// What was done, and whether anything can be.
+    Acts {
+        /// The fleet that is watched may be acted on.
+        may_act: bool,
+        /// Deeds, newest first.
+        acts: Vec<ActView>,
+    }
+
+    /// A deed and what came of it.
+    ActView {
+        /// The plan that it is a step of.
+        plan: String,
+        /// What.
+        deed: String,
+        /// With which text.
+        deed_text: Option<String>,
+        /// To whom.
+        target: String,
+        /// Who had it done.
+        who: String,
+        /// Why.
+        why: String,
+        /// The fleet's manager.
+        fleet: String,
+        /// It was a simulation.
+        simulated: bool,
+        /// `planned`, `sent`, `answered`, `unanswered`, `refused`, `verified` or `incident`.
+        phase: String,
+        /// Nothing comes after it.
+        done: bool,
+        /// What happened last.
+        text: String,
+        /// When it was planned.
+        #[ts(type = "string")]
+        planned_at: Timestamp,
+        /// When what happened last did.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// Every step.
+        steps: Vec<ActStep>,
+    }
+
+    /// A step of a deed's course.
+    ActStep {
+        /// When.
+        #[ts(type = "string")]
+        at: Timestamp,
+        /// Which.
+        phase: String,
+        /// What happened.
+        text: String,
     }
 
     /// Changes the speed of a simulation.

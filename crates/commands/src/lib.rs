@@ -3,6 +3,7 @@
 
 #[macro_use]
 mod table;
+mod act;
 mod app;
 mod archive;
 mod ask;
@@ -51,7 +52,7 @@ pub use error::ApiError;
 pub use forecast::{Described, estimate_offer, forecast, forecast_offer, observed_rates, this_host};
 pub use hub::Hub;
 pub use incident::{catalogue, explain};
-pub use look::Look;
+pub use look::{Look, Planned};
 pub use metrics::{Metrics, serve_metrics};
 pub use secrecy::SecretString;
 pub use settings::Folder;

@@ -1,6 +1,7 @@
 //! One look at a fleet, for a terminal: read, keep, answer, done. The same loop as the window's, ended when it is settled.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dwell_clients::{Limits, ManagerClient, VastClient};
@@ -8,6 +9,7 @@ use dwell_diagnosis::Check;
 use dwell_history::History;
 
 use crate::ApiError;
+use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience};
 use crate::app::client_of;
 use crate::drive::{Clock, Driver};
 use crate::dto::*;
@@ -21,6 +23,25 @@ use crate::settings::{Folder, Settings};
 pub struct Look {
     driver: Driver,
     live: Live,
+    folder: Folder,
+    fleet: String,
+    patience: Patience,
+}
+
+/// How often it is looked whether there is something to tell.
+const TOLD_EVERY: Duration = Duration::from_millis(500);
+
+/// Something that is going to be done, once it is carried out.
+#[derive(Debug)]
+pub struct Planned {
+    plan: act::Plan,
+}
+
+impl Planned {
+    /// What it is.
+    pub fn view(&self) -> &PlanView {
+        &self.plan.view
+    }
 }
 
 /// Looks that are made after one another at most.
@@ -42,7 +63,13 @@ impl Look {
                 .hint("give --manager URL, or save one: dwellctl fleets add NAME URL")
         })?;
         let saved = settings.named(&wanted).ok().cloned();
-        let fleet = saved.unwrap_or_else(|| SavedFleet { name: wanted.clone(), address: wanted, ssh: None, allow_probe: false });
+        let fleet = saved.unwrap_or_else(|| SavedFleet {
+            name: wanted.clone(),
+            address: wanted,
+            ssh: None,
+            allow_probe: false,
+            may_act: false,
+        });
         let through = through.or(fleet.ssh.as_deref());
         let limits = Limits { within_at_most: within, ..Limits::default() };
         let client = client_of(live::ssh(), &fleet.address, through, limits)?;
@@ -54,8 +81,9 @@ impl Look {
             machines: fleet.allow_probe.then(|| folder.path().to_owned()),
         };
         let means = Means { vast: false, machines: fleet.allow_probe };
+        let name = fleet.name.clone();
         let driver = Driver::new(fleet.name, client, history, Clock::System)?.with_means(means).one_look();
-        Ok(Self { driver, live })
+        Ok(Self { driver, live, folder, fleet: name, patience: Patience::default() })
     }
 
     /// The manager that it looks at.
@@ -88,6 +116,68 @@ impl Look {
     /// What is known, after a [`Look::read`] or from history alone.
     pub fn fleet(&self) -> FleetView {
         self.driver.view()
+    }
+
+    fn may_act(&self) -> Result<bool, ApiError> {
+        Ok(Settings::load(&self.folder)?.named(&self.fleet).is_ok_and(|fleet| fleet.may_act))
+    }
+
+    /// Plans what is to be done, from what was read. vast.ai is asked for a number that the manager does not know.
+    pub async fn plan(&self, request: &PlanRequest) -> Result<Planned, ApiError> {
+        let view = self.fleet();
+        let known =
+            request.ids.iter().all(|id| act::is_known(&view, id)) || matches!(request.deed.as_str(), "kill" | "ban" | "unban");
+        let rentals = match (&self.live.vast, known) {
+            (Ok(clients), false) => {
+                let mut told = Vec::new();
+                for client in clients {
+                    told.push(("vast.ai".to_owned(), rentals::of_account(Ok(client.clone())).await));
+                }
+                Some(rentals::joined(told, Some(&view), Clock::System.now()))
+            }
+            _ => None,
+        };
+        Ok(Planned { plan: act::plan(Some(&view), rentals.as_ref(), request, !self.may_act()?)? })
+    }
+
+    /// Carries out a plan and waits for what comes of it; every step is told as it is written down.
+    pub async fn carry_out(
+        &self,
+        planned: Planned,
+        confirmation: Option<&str>,
+        mut tell: impl FnMut(&ActView, &ActStep),
+    ) -> Result<Vec<ActView>, ApiError> {
+        let leave = Leave::of(self.may_act()?)?;
+        let now = Clock::System.now();
+        let acting = Acting::default();
+        let view = acting.keep(planned.plan, now)?;
+        let token = view.token.ok_or_else(|| ApiError::new("nothing-to-do", "no step of this plan can be done"))?;
+        let plan = acting.take(&CarryOut { token, confirmation: confirmation.map(str::to_owned) }, now)?;
+        let vast = self.live.vast.as_ref().cloned().unwrap_or_default();
+        let hands = LiveHands { manager: self.live.manager.clone(), vast, clock: Clock::System };
+        let journal: Journal = Arc::new(Mutex::new(History::open(&self.folder.history())?));
+        let mut tasks = acting.begin(leave, plan, &hands, &journal, self.patience)?;
+        let names = acting.begun();
+        let mut told = 0;
+        loop {
+            let ended = tokio::time::timeout(TOLD_EVERY, async { while tasks.join_next().await.is_some() {} }).await.is_ok();
+            let acts: Vec<ActView> = act::told_of(&journal)?.into_iter().filter(|it| names.contains(&it.plan)).collect();
+            let mut steps: Vec<(&ActView, &ActStep)> =
+                acts.iter().flat_map(|act| act.steps.iter().map(move |step| (act, step))).collect();
+            steps.sort_by_key(|(_, step)| step.at);
+            steps.iter().skip(told).for_each(|(act, step)| tell(act, step));
+            told = steps.len();
+            if ended {
+                return Ok(acts);
+            }
+        }
+    }
+
+    /// How long it is waited for what is to come true: for tests.
+    #[must_use]
+    pub fn with_readings_every(mut self, seconds: f64) -> Self {
+        self.patience.between_s = seconds;
+        self
     }
 
     /// An instance's page.

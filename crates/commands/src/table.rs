@@ -1,7 +1,8 @@
 // The command table: every command that an operator can give, once. This file holds one macro and nothing else, so that
 // the window's build script can include it as well. `name(Request) -> Response, risk, "Title", "keys";`
 //
-// risk: `read` asks for what is there, `view` changes what Dwell looks at. (`act` will be what changes the fleet.)
+// risk: `read` asks for what is there, `view` changes what Dwell looks at or may do, `act` changes the fleet: it is refused before
+// anything else is looked at where the fleet is read-only.
 
 /// Calls the macro `$with` with the whole table.
 #[macro_export]
@@ -34,6 +35,10 @@ macro_rules! for_each_command {
             save_chart(SaveChart) -> SavedFile, view, "Save a chart as a file", "";
             search_logs(SearchLogs) -> FoundLogs, read, "Search all kept logs", "";
             export_history(ExportHistory) -> ExportedFile, view, "Export a part of history", "";
+            plan(PlanRequest) -> PlanView, read, "Plan what is to be done: kill, destroy, stop, ban, ...", "";
+            carry_out(CarryOut) -> Acts, act, "Carry out a plan", "";
+            acts(Nothing) -> Acts, read, "Show the journal of what was done", "g j";
+            allow_acting(AllowActing) -> Acts, view, "Allow acting on the fleet, or make it read-only", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";
             fleets(Nothing) -> Fleets, read, "List saved fleets", "";
             connect(ConnectRequest) -> Fleets, view, "Connect to a manager", "g c";

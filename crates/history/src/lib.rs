@@ -4,6 +4,7 @@
 //! One SQLite file, write-ahead log, one transaction for each answer: killed at any moment, it holds all answers before
 //! the last or all with it. Several processes may watch the same fleet; what both see is kept once. Only this crate knows SQL.
 
+mod acts;
 mod answers;
 mod export;
 mod import;
@@ -28,6 +29,7 @@ use dwell_fleet::{Key, Timestamp};
 use rusqlite::{Connection, OptionalExtension};
 use rusqlite_migration::{M, Migrations};
 
+pub use acts::ActEntry;
 pub use answers::{ANSWER_BYTES_MAX, ANSWERS_MAX, RawAnswer};
 pub use export::{Cell, Column, ColumnKind, ExportTable};
 pub use import::Imported;
@@ -46,6 +48,7 @@ static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
         include_str!("answers.sql"),
         include_str!("rates.sql"),
         include_str!("time.sql"),
+        include_str!("acts.sql"),
     ];
     Migrations::new(steps.map(M::up).into())
 });
@@ -88,6 +91,8 @@ pub struct History {
     listed_at: HashMap<i64, i64>,
     /// The stretch of time under watch that this process writes.
     watching: HashMap<FleetId, watched::Stretch>,
+    /// Keys are the database's own: nobody watches.
+    keyed_by_rows: bool,
 }
 
 impl History {
@@ -127,6 +132,7 @@ impl History {
             gauges_at: HashMap::new(),
             listed_at: HashMap::new(),
             watching: HashMap::new(),
+            keyed_by_rows: false,
         })
     }
 

@@ -43,12 +43,18 @@ impl History {
         }
         let mut transitions = self.connection.prepare_cached(
             "SELECT t.instance, t.at_ms, t.kind, t.to_state, t.basis, t.earlier_by_s
-             FROM instance i CROSS JOIN transition t ON t.instance = i.id
-             WHERE i.fleet = ?1 AND i.last_listed_ms >= ?2 AND i.merged_into IS NULL ORDER BY t.instance, t.at_ms, t.id",
+             FROM instance i CROSS JOIN transition t INDEXED BY transition_by_life ON t.instance = i.id
+             WHERE i.fleet = ?1 AND i.last_listed_ms >= ?2 AND i.merged_into IS NULL",
         )?;
+        // One instance after the other, each in the order of its index: sorting all of them anew takes longer than reading them.
         let mut rows = transitions.query((fleet.0, ms(since)))?;
+        let (mut of, mut place) = (i64::MIN, None);
         while let Some(row) = rows.next()? {
-            let Some(life) = places.get(&row.get(0)?).and_then(|place| lives.get_mut(*place)) else { continue };
+            let instance: i64 = row.get(0)?;
+            if instance != of {
+                (of, place) = (instance, places.get(&instance).copied());
+            }
+            let Some(life) = place.and_then(|place| lives.get_mut(place)) else { continue };
             let at = time(row.get(1)?);
             match text(row.get_ref(2)?) {
                 "vanished" => life.absences.push((at, None)),
@@ -89,20 +95,37 @@ impl History {
         Ok(lives)
     }
 
-    /// Every instance that is kept of a fleet, by its id; of several with one id the latest. From now on they can be asked about.
-    pub fn index(&mut self, fleet: FleetId) -> Result<HashMap<String, Key>, HistoryError> {
-        let rows: Vec<(i64, String)> = self
-            .connection
-            .prepare_cached(
-                "SELECT id, coalesce(uuid, cast(vast_id AS TEXT), label, '') FROM instance
-                 WHERE fleet = ?1 AND merged_into IS NULL ORDER BY id",
-            )?
-            .query_map([fleet.0], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<Result<_, _>>()?;
-        for (row, _) in &rows {
-            self.rows.insert((fleet, Key(row.unsigned_abs())), *row);
+    /// Instances of a fleet whose id is the given one or begins with it, at most two: an exact one alone. Their keys are good for a
+    /// history that is [`History::keyed_by_rows`].
+    pub fn named(&self, fleet: FleetId, wanted: &str) -> Result<Vec<(String, Key)>, HistoryError> {
+        let name = "coalesce(uuid, cast(vast_id AS TEXT), label, '')";
+        let find = |condition: &str, value: &dyn rusqlite::ToSql| -> Result<Vec<(String, Key)>, HistoryError> {
+            let sql = format!(
+                "SELECT {name}, id FROM instance WHERE fleet = ?1 AND merged_into IS NULL AND {condition} ORDER BY id DESC LIMIT 2"
+            );
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let found = statement
+                .query_map(rusqlite::params![fleet.0, value], |row| Ok((row.get(0)?, Key(row.get::<_, i64>(1)?.unsigned_abs()))))?
+                .collect::<Result<_, _>>()?;
+            Ok(found)
+        };
+        if wanted.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(rows.into_iter().map(|(row, id)| (id, Key(row.unsigned_abs()))).collect())
+        let mut exact = find("uuid = ?2", &wanted)?;
+        if exact.is_empty()
+            && let Ok(number) = wanted.parse::<i64>()
+        {
+            exact = find("vast_id = ?2", &number)?;
+        }
+        exact.truncate(1);
+        if exact.is_empty() { find("uuid >= ?2 AND uuid < ?2 || char(1114111)", &wanted) } else { Ok(exact) }
+    }
+
+    /// From now on keys are those that [`History::named`] gives: for reading alone, without a watch that gives keys of its own.
+    #[must_use]
+    pub fn keyed_by_rows(self) -> Self {
+        Self { keyed_by_rows: true, ..self }
     }
 
     /// When the fleet's history begins: the first sight of any instance.

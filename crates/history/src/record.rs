@@ -104,6 +104,9 @@ impl History {
     }
 
     pub(crate) fn row_of(&self, fleet: FleetId, key: Key) -> Option<i64> {
+        if self.keyed_by_rows {
+            return i64::try_from(key.0).ok();
+        }
         self.rows.get(&(fleet, key)).copied()
     }
 }

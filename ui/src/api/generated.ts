@@ -1260,7 +1260,11 @@ ssh: string | null,
 /**
  * Its machines may be looked at by SSH.
  */
-allow_probe: boolean, };
+allow_probe: boolean, 
+/**
+ * It may be acted on; without leave it is read-only.
+ */
+may_act: boolean, };
 export type ChartList = { 
 /**
  * Charts.
@@ -1659,6 +1663,174 @@ path: string,
  * Rows in it.
  */
 rows: number, };
+export type PlanRequest = { 
+/**
+ * `kill`, `destroy`, `stop`, `start`, `reboot`, `label`, `ban` or `unban`.
+ */
+deed: string, 
+/**
+ * Instances (ids, unique prefixes, vast.ai numbers or labels), rentals by number; of `unban` machines.
+ */
+ids: Array<string>, 
+/**
+ * The label; the reason of a ban.
+ */
+text: string | null, 
+/**
+ * Why, for the journal.
+ */
+why: string | null, };
+export type PlanView = { 
+/**
+ * Carries it out, once, within two minutes; `null` where nothing can be done now.
+ */
+token: string | null, 
+/**
+ * What is done.
+ */
+deed: string, 
+/**
+ * In a sentence.
+ */
+sentence: string, 
+/**
+ * Each step.
+ */
+steps: Array<PlanStep>, 
+/**
+ * What it saves, US dollars per hour, as far as prices were told; negative: what it costs more.
+ */
+saves_dollars_per_h: number | null, 
+/**
+ * What is destroyed does not come back.
+ */
+destructive: boolean, 
+/**
+ * What has to be typed to confirm it; `null`: nothing.
+ */
+confirm_with: string | null, 
+/**
+ * The fleet is read-only: nothing can be carried out until that is switched off.
+ */
+read_only: boolean, };
+export type PlanStep = { 
+/**
+ * To whom.
+ */
+id: string, 
+/**
+ * Where it is now, what it is.
+ */
+is_now: string, 
+/**
+ * What will happen.
+ */
+what: string, 
+/**
+ * What will be lost with it.
+ */
+lost: string | null, 
+/**
+ * Why this step is left out; the others are not.
+ */
+refused: string | null, 
+/**
+ * Its price, US dollars per hour.
+ */
+dollars_per_h: number | null, };
+export type CarryOut = { 
+/**
+ * Its token.
+ */
+token: string, 
+/**
+ * What was typed to confirm it.
+ */
+confirmation: string | null, };
+export type AllowActing = { 
+/**
+ * Whether.
+ */
+allow: boolean, };
+export type Acts = { 
+/**
+ * The fleet that is watched may be acted on.
+ */
+may_act: boolean, 
+/**
+ * Deeds, newest first.
+ */
+acts: Array<ActView>, };
+export type ActView = { 
+/**
+ * The plan that it is a step of.
+ */
+plan: string, 
+/**
+ * What.
+ */
+deed: string, 
+/**
+ * With which text.
+ */
+deed_text: string | null, 
+/**
+ * To whom.
+ */
+target: string, 
+/**
+ * Who had it done.
+ */
+who: string, 
+/**
+ * Why.
+ */
+why: string, 
+/**
+ * The fleet's manager.
+ */
+fleet: string, 
+/**
+ * It was a simulation.
+ */
+simulated: boolean, 
+/**
+ * `planned`, `sent`, `answered`, `unanswered`, `refused`, `verified` or `incident`.
+ */
+phase: string, 
+/**
+ * Nothing comes after it.
+ */
+done: boolean, 
+/**
+ * What happened last.
+ */
+text: string, 
+/**
+ * When it was planned.
+ */
+planned_at: string, 
+/**
+ * When what happened last did.
+ */
+at: string, 
+/**
+ * Every step.
+ */
+steps: Array<ActStep>, };
+export type ActStep = { 
+/**
+ * When.
+ */
+at: string, 
+/**
+ * Which.
+ */
+phase: string, 
+/**
+ * What happened.
+ */
+text: string, };
 export type SpeedRequest = { 
 /**
  * Simulated seconds in a real one; 0 pauses.
@@ -2955,6 +3127,14 @@ export const api = {
   search_logs: (request: SearchLogs): Promise<FoundLogs> => call("search_logs", request),
   /** Export a part of history */
   export_history: (request: ExportHistory): Promise<ExportedFile> => call("export_history", request),
+  /** Plan what is to be done: kill, destroy, stop, ban, ... */
+  plan: (request: PlanRequest): Promise<PlanView> => call("plan", request),
+  /** Carry out a plan */
+  carry_out: (request: CarryOut): Promise<Acts> => call("carry_out", request),
+  /** Show the journal of what was done */
+  acts: (): Promise<Acts> => call("acts", {}),
+  /** Allow acting on the fleet, or make it read-only */
+  allow_acting: (request: AllowActing): Promise<Acts> => call("allow_acting", request),
   /** Read everything now */
   refresh: (): Promise<Nothing> => call("refresh", {}),
   /** List saved fleets */
@@ -3024,6 +3204,10 @@ export const commands = [
   { name: "save_chart", risk: "view", title: "Save a chart as a file", keys: "" },
   { name: "search_logs", risk: "read", title: "Search all kept logs", keys: "" },
   { name: "export_history", risk: "view", title: "Export a part of history", keys: "" },
+  { name: "plan", risk: "read", title: "Plan what is to be done: kill, destroy, stop, ban, ...", keys: "" },
+  { name: "carry_out", risk: "act", title: "Carry out a plan", keys: "" },
+  { name: "acts", risk: "read", title: "Show the journal of what was done", keys: "g j" },
+  { name: "allow_acting", risk: "view", title: "Allow acting on the fleet, or make it read-only", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },
   { name: "fleets", risk: "read", title: "List saved fleets", keys: "" },
   { name: "connect", risk: "view", title: "Connect to a manager", keys: "g c" },

@@ -1,0 +1,127 @@
+//! Acting from a terminal: what will be done is shown first, confirmed, carried out once, and told until it is known what came of it.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use dwell_commands::dto::{ActStep, ActView, PlanRequest, PlanView};
+use dwell_commands::{Archive, Folder, Look};
+
+use crate::args::{Act, Args};
+use crate::print::{self, clean, local, out, remark};
+use crate::vast;
+
+pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: &Act) -> anyhow::Result<ExitCode> {
+    let mut look = Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)?
+        .with_readings_every(wanted.every.as_secs_f64());
+    match vast::client(args, None, wanted.vast_url.as_ref()).await {
+        Ok(client) => look = look.with_vast(client),
+        // The manager's own deeds go without; what cannot be seen afterwards is said.
+        Err(error) if matches!(deed, "kill" | "ban" | "unban") => {
+            remark(&format!("vast.ai is not asked: {}", clean(&error.to_string())))
+        }
+        Err(error) => return Err(error),
+    }
+    look.read(None).await?;
+    let request =
+        PlanRequest { deed: deed.to_owned(), ids: wanted.ids.clone(), text: text.cloned(), why: Some(wanted.why.clone()) };
+    let planned = look.plan(&request).await?;
+    let view = planned.view().clone();
+    if wanted.dry_run {
+        if args.json {
+            print::json(&view, true)?;
+        } else {
+            tell_plan(&view);
+            out(if view.read_only { "The fleet is read-only. Nothing was done." } else { "Nothing was done." });
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !args.json {
+        tell_plan(&view);
+    }
+    let confirmation = match (&view.confirm_with, wanted.yes) {
+        // Refused there, with what to do: nobody is asked for nothing.
+        _ if view.read_only => None,
+        (Some(words), true) => Some(words.clone()),
+        (None, _) => None,
+        (Some(words), false) => Some(asked(words)?),
+    };
+    let mut failed = None;
+    let acts = look
+        .carry_out(planned, confirmation.as_deref(), |act, step| {
+            if let Err(error) = tell(args, act, step) {
+                failed = Some(error);
+            }
+        })
+        .await?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    if args.json {
+        print::json(&acts, true)?;
+    }
+    Ok(ExitCode::from(u8::from(acts.iter().any(|act| act.phase != "verified"))))
+}
+
+fn asked(words: &str) -> anyhow::Result<String> {
+    if !std::io::stdin().is_terminal() {
+        bail!("this destroys what does not come back: give --yes where it is meant so");
+    }
+    let mut terminal = std::io::stderr().lock();
+    write!(terminal, "Type {words} to do it: ")?;
+    terminal.flush()?;
+    let mut typed = String::new();
+    std::io::stdin().read_line(&mut typed)?;
+    Ok(typed.trim().to_owned())
+}
+
+fn tell_plan(view: &PlanView) {
+    out(&clean(&view.sentence));
+    for step in &view.steps {
+        out(&format!("  {}  {}", clean(&step.id), clean(&step.is_now)));
+        match &step.refused {
+            Some(why) => out(&format!("    left out: {}", clean(why))),
+            None => {
+                out(&format!("    {}", clean(&step.what)));
+                step.lost.iter().for_each(|lost| out(&format!("    lost: {}", clean(lost))));
+            }
+        }
+    }
+}
+
+fn tell(args: &Args, act: &ActView, step: &ActStep) -> anyhow::Result<()> {
+    let words = format!("{}  {}  {}: {}", local(step.at), clean(&act.target), step.phase, clean(&step.text));
+    if args.json {
+        remark(&words)
+    } else {
+        out(&words)
+    }
+    Ok(())
+}
+
+pub(crate) fn journal(args: &Args, limit: usize) -> anyhow::Result<ExitCode> {
+    let acts: Vec<ActView> = Archive::journal(&Folder::find(args.data_dir.clone())?)?.into_iter().take(limit).collect();
+    if args.json {
+        print::json(&acts, true)?;
+    } else if acts.is_empty() {
+        out("Nothing was done yet.");
+    }
+    if !args.json {
+        for act in &acts {
+            let why = if act.why.is_empty() { String::new() } else { format!(" ({})", clean(&act.why)) };
+            let simulated = if act.simulated { "  SIMULATED" } else { "" };
+            out(&format!(
+                "{}  {} {}  by {}{why}, {}{simulated}",
+                local(act.planned_at),
+                act.deed,
+                clean(&act.target),
+                clean(&act.who),
+                clean(&act.fleet)
+            ));
+            for step in &act.steps {
+                out(&format!("    {}  {}: {}", local(step.at), step.phase, clean(&step.text)));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,537 @@
+//! Acting. What is going to be done is a plan first: to whom, what it costs and saves, what is lost. A plan is carried out once, by
+//! its token, on a fleet that may be acted on; every step is in the journal before the next one begins.
+
+mod hands;
+mod perform;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dwell_fleet::{Timestamp, seconds_between};
+use dwell_history::{ActEntry, History};
+use tokio::task::JoinSet;
+
+pub(crate) use hands::LiveHands;
+pub(crate) use perform::Patience;
+use perform::{Deed, Hands, Target};
+use perform::{Phase, look_after, perform};
+
+use crate::ApiError;
+use crate::dto::*;
+
+/// A token is good for so long, seconds.
+const TOKEN_S: f64 = 120.0;
+/// Targets of one plan.
+const TARGETS_MAX: usize = 200;
+/// Plans that wait to be carried out.
+const PLANS_MAX: usize = 64;
+/// Letters of an id that have to be typed.
+const TYPED: usize = 8;
+/// Entries of the journal that are told.
+const ENTRIES_MOST: usize = 2_000;
+
+/// A plan that can be carried out.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) view: PlanView,
+    deed: Deed,
+    targets: Vec<Target>,
+    why: String,
+    fleet: String,
+    simulated: Option<String>,
+}
+
+/// What an instance or a rental is now, for a plan.
+struct Subject {
+    target: Target,
+    is_now: String,
+    is_killed: bool,
+    is_running: bool,
+}
+
+fn of_row(row: &InstanceRow) -> Subject {
+    let gpu = row.gpu_name.as_deref().unwrap_or("card not told");
+    Subject {
+        target: Target {
+            id: row.id.clone(),
+            uuid: row.uuid.clone(),
+            vast_id: row.vast_id,
+            machine: row.machine_id,
+            dollars_per_h: row.dollars_per_h,
+        },
+        is_now: format!("{}, {gpu}", row.state),
+        is_killed: row.state == "killed",
+        is_running: row.state == "running",
+    }
+}
+
+/// Finds whom a person means: an instance of the fleet, else a rental of the account.
+fn subject(view: Option<&FleetView>, rentals: Option<&Rentals>, wanted: &str) -> Result<Subject, ApiError> {
+    let wanted = wanted.trim();
+    let rows = view.map_or(&[][..], |view| &view.instances);
+    let is = |row: &&InstanceRow| {
+        row.id == wanted || row.vast_id.is_some_and(|id| id.to_string() == wanted) || row.label.as_deref() == Some(wanted)
+    };
+    let begins = |row: &&InstanceRow| !wanted.is_empty() && row.id.starts_with(wanted);
+    let mut found: Vec<&InstanceRow> = rows.iter().filter(is).collect();
+    if found.is_empty() {
+        found = rows.iter().filter(begins).collect();
+    }
+    // A killed row and its successor can share a number: the one that is alive is meant.
+    if found.len() > 1 && found.iter().filter(|row| row.state != "killed").count() == 1 {
+        found.retain(|row| row.state != "killed");
+    }
+    match found[..] {
+        [only] => return Ok(of_row(only)),
+        [] => {}
+        _ => {
+            return Err(
+                ApiError::new("ambiguous-id", format!("{wanted:?} fits {} instances", found.len())).hint("give more of the id")
+            );
+        }
+    }
+    let rental = rentals.and_then(|all| all.rentals.iter().find(|rental| rental.vast_id.to_string() == wanted));
+    rental
+        .map(|rental| Subject {
+            target: Target {
+                id: rental.vast_id.to_string(),
+                uuid: None,
+                vast_id: Some(rental.vast_id),
+                machine: None,
+                dollars_per_h: rental.dollars_per_h,
+            },
+            is_now: format!("{} by vast.ai, no row of the manager", rental.status.as_deref().unwrap_or("not told")),
+            is_killed: false,
+            is_running: rental.status.as_deref() == Some("running"),
+        })
+        .ok_or_else(|| {
+            ApiError::new("unknown-id", format!("no instance or rental is known by {wanted:?}"))
+                .hint("dwellctl fleet and dwellctl vast instances list them")
+        })
+}
+
+/// What would be done. Nothing is done, and nothing is asked of anybody but what is known already.
+pub(crate) fn plan(
+    view: Option<&FleetView>,
+    rentals: Option<&Rentals>,
+    request: &PlanRequest,
+    read_only: bool,
+) -> Result<Plan, ApiError> {
+    let bad = |message: String| ApiError::new("bad-request", message);
+    let text = request.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let deed = Deed::named(&request.deed, text).ok_or_else(|| match request.deed.as_str() {
+        "label" | "ban" => bad(format!("{} needs a text: the label, the reason", request.deed)),
+        other => bad(format!("{other:?} is nothing that can be done"))
+            .hint("there are: kill, destroy, stop, start, reboot, label, ban, unban"),
+    })?;
+    if request.ids.is_empty() || request.ids.len() > TARGETS_MAX {
+        return Err(bad(format!("a plan has 1 to {TARGETS_MAX} targets; these are {}", request.ids.len())));
+    }
+    let mut seen: HashSet<String> = HashSet::new();
+    let (mut steps, mut targets) = (Vec::new(), Vec::new());
+    for wanted in &request.ids {
+        let machine = matches!(deed, Deed::Ban(_) | Deed::Unban).then(|| wanted.trim().parse::<u64>().ok()).flatten();
+        let subject = match (subject(view, rentals, wanted), machine) {
+            (Ok(subject), _) => subject,
+            (Err(_), Some(machine)) => Subject {
+                target: Target { id: format!("machine {machine}"), machine: Some(machine), ..Target::default() },
+                is_now: "a machine".to_owned(),
+                is_killed: false,
+                is_running: false,
+            },
+            (Err(error), None) => return Err(error),
+        };
+        if !seen.insert(subject.target.id.clone()) {
+            continue;
+        }
+        let step = step(&deed, &subject, view);
+        if step.refused.is_none() {
+            targets.push(subject.target);
+        }
+        steps.push(step);
+    }
+    let prices: Vec<f64> = targets.iter().filter_map(|target| target.dollars_per_h).collect();
+    let saves = match deed {
+        Deed::Kill | Deed::Destroy | Deed::Stop if !prices.is_empty() => Some(prices.iter().fold(0.0, |sum, price| sum + price)),
+        Deed::Start if !prices.is_empty() => Some(-prices.iter().fold(0.0, |sum, price| sum + price)),
+        _ => None,
+    };
+    let confirm_with = match (&targets[..], deed.is_destructive()) {
+        (_, false) | ([], _) => None,
+        ([only], true) => Some(only.id.chars().take(if only.id.starts_with("machine") { 40 } else { TYPED }).collect()),
+        (several, true) => Some(format!("{} {}", deed.as_str(), several.len())),
+    };
+    let watching = view.map(|view| &view.watching);
+    let view = PlanView {
+        token: None,
+        deed: deed.as_str().to_owned(),
+        sentence: sentence(&deed, targets.len(), steps.len(), saves),
+        steps,
+        saves_dollars_per_h: saves,
+        destructive: deed.is_destructive(),
+        confirm_with,
+        read_only,
+    };
+    Ok(Plan {
+        view,
+        deed,
+        targets,
+        why: request.why.clone().unwrap_or_default(),
+        fleet: watching.map_or_else(|| "vast.ai".to_owned(), |it| it.address.clone()),
+        simulated: watching.and_then(|it| it.simulated.clone()),
+    })
+}
+
+fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>) -> PlanStep {
+    let target = &subject.target;
+    let price = target.dollars_per_h.map(|dollars| format!(" ({dollars:.2} dollars an hour)")).unwrap_or_default();
+    let needs_rental = || target.vast_id.is_none().then(|| "vast.ai's number of it is not known".to_owned());
+    let (what, refused) = match deed {
+        Deed::Kill => (
+            format!(
+                "The manager marks it killed and has its rental destroyed{price}. Whether that happens is looked at afterwards."
+            ),
+            match (&target.uuid, subject.is_killed) {
+                (None, _) => Some("the manager has given it no id yet: destroy its rental instead".to_owned()),
+                (_, true) => Some("it is killed already; if it is still billed, destroy its rental".to_owned()),
+                _ => None,
+            },
+        ),
+        Deed::Destroy => (
+            format!("vast.ai destroys its rental with its disk{price}. The manager finds it gone within a minute."),
+            needs_rental(),
+        ),
+        Deed::Stop => (
+            "Its container stops. Its disk is billed on, and its card can go to somebody else: it may not start again."
+                .to_owned(),
+            needs_rental(),
+        ),
+        Deed::Start => ("Its container is started, as soon as its card is free.".to_owned(), needs_rental()),
+        Deed::Reboot => (
+            format!(
+                "Its container is stopped and started{}. The image is not fetched anew: a fix to it does not reach it so.",
+                if subject.is_running { "; the proof that it computes is lost" } else { "" }
+            ),
+            needs_rental(),
+        ),
+        Deed::Label(label) => (
+            format!("vast.ai labels it {label:?}. The manager finds its row by the label: another one than its own cuts it off."),
+            needs_rental(),
+        ),
+        Deed::Ban(reason) => {
+            let on_it: Vec<&str> = view
+                .map(|view| {
+                    view.instances
+                        .iter()
+                        .filter(|row| row.machine_id == target.machine && row.machine_id.is_some() && row.state != "killed")
+                })
+                .into_iter()
+                .flatten()
+                .map(|row| row.id.as_str())
+                .collect();
+            let ends = match &on_it[..] {
+                [] => "Nobody is on it now.".to_owned(),
+                all => format!("The manager destroys every instance on it within a minute: {}.", all.join(", ")),
+            };
+            let machine = target.machine.map(|id| id.to_string()).unwrap_or_default();
+            let refused = target.machine.is_none().then(|| "its machine is not known".to_owned());
+            (format!("Machine {machine} goes on the manager's list of bad hosts ({reason}). {ends}"), refused)
+        }
+        Deed::Unban => {
+            let machine = target.machine.map(|id| id.to_string()).unwrap_or_default();
+            let refused = target.machine.is_none().then(|| "its machine is not known".to_owned());
+            (format!("Machine {machine} goes off the manager's list of bad hosts: it can be rented again."), refused)
+        }
+    };
+    let goes = deed.is_destructive() && !subject.is_killed && target.vast_id.is_some();
+    PlanStep {
+        id: target.id.clone(),
+        is_now: subject.is_now.clone(),
+        what,
+        lost: goes.then(|| {
+            "Its log files and its container's output exist only there and at vast.ai, and go with it. What the manager was sent is kept here."
+                .to_owned()
+        }),
+        refused,
+        dollars_per_h: target.dollars_per_h,
+    }
+}
+
+fn sentence(deed: &Deed, targets: usize, steps: usize, saves: Option<f64>) -> String {
+    let what = match deed {
+        Deed::Kill => "Kill",
+        Deed::Destroy => "Destroy the rental of",
+        Deed::Stop => "Stop",
+        Deed::Start => "Start",
+        Deed::Reboot => "Reboot",
+        Deed::Label(_) => "Label",
+        Deed::Ban(_) => "Ban the machine of",
+        Deed::Unban => "Unban the machine of",
+    };
+    let mut words = format!("{what} {targets} {}", if targets == 1 { "instance" } else { "instances" });
+    if steps > targets {
+        words.push_str(&format!(", {} left out", steps - targets));
+    }
+    match saves {
+        Some(saves) if saves >= 0.0 => words.push_str(&format!("; saves {saves:.2} dollars an hour")),
+        Some(costs) => words.push_str(&format!("; costs {:.2} dollars an hour", -costs)),
+        None => {}
+    }
+    words.push('.');
+    words
+}
+
+/// Whether a fleet may be acted on, asked of what was set: the one way to get it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Leave(());
+
+impl Leave {
+    /// Refused where the fleet is read-only.
+    pub(crate) fn of(may_act: bool) -> Result<Self, ApiError> {
+        if may_act {
+            return Ok(Self(()));
+        }
+        Err(ApiError::new("read-only", "this fleet is read-only: nothing is done to it")
+            .hint("switch it off in the window's status line, or: dwellctl fleets allow-acting NAME"))
+    }
+}
+
+/// The journal, in a file or in memory.
+pub(crate) type Journal = Arc<Mutex<History>>;
+
+/// Plans that wait, and what is under way in this process.
+#[derive(Debug, Default)]
+pub(crate) struct Acting {
+    waiting: Mutex<HashMap<String, (Timestamp, Plan)>>,
+    under_way: Arc<Mutex<HashSet<(String, String)>>>,
+    begun: Mutex<Vec<String>>,
+}
+
+fn locked<T>(it: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    it.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn token() -> Result<String, ApiError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| ApiError::new("no-randomness", format!("the system gives no random numbers: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+impl Acting {
+    /// Keeps a plan until it is carried out, and gives it with its token.
+    pub(crate) fn keep(&self, plan: Plan, now: Timestamp) -> Result<PlanView, ApiError> {
+        if plan.view.read_only || plan.targets.is_empty() {
+            return Ok(plan.view);
+        }
+        let token = token()?;
+        let mut waiting = locked(&self.waiting);
+        waiting.retain(|_, (at, _)| seconds_between(*at, now) < TOKEN_S);
+        if waiting.len() >= PLANS_MAX {
+            return Err(ApiError::new("too-many-plans", "too many plans wait to be carried out").hint("try again in two minutes"));
+        }
+        let view = PlanView { token: Some(token.clone()), ..plan.view.clone() };
+        waiting.insert(token, (now, plan));
+        Ok(view)
+    }
+
+    /// Takes a plan out by its token: nobody gets it a second time.
+    pub(crate) fn take(&self, request: &CarryOut, now: Timestamp) -> Result<Plan, ApiError> {
+        let mut waiting = locked(&self.waiting);
+        let gone = || {
+            ApiError::new("plan-gone", "this plan was carried out already, or is older than two minutes")
+                .hint("make it again: the fleet may have changed")
+        };
+        let (at, plan) = waiting.get(&request.token).ok_or_else(gone)?;
+        if seconds_between(*at, now) >= TOKEN_S {
+            waiting.remove(&request.token);
+            return Err(gone());
+        }
+        let typed = request.confirmation.as_deref().map(str::trim);
+        if plan.view.confirm_with.as_deref().is_some_and(|wanted| typed != Some(wanted)) {
+            let wanted = plan.view.confirm_with.clone().unwrap_or_default();
+            return Err(ApiError::new("not-confirmed", format!("to confirm this, type {wanted:?}")));
+        }
+        waiting.remove(&request.token).map(|(_, plan)| plan).ok_or_else(gone)
+    }
+
+    /// Begins to carry out a plan; gives what is under way. Whom somebody does the same to already is left out.
+    pub(crate) fn begin(
+        &self,
+        _leave: Leave,
+        plan: Plan,
+        hands: &LiveHands,
+        journal: &Journal,
+        patience: Patience,
+    ) -> Result<JoinSet<()>, ApiError> {
+        let (name, who, process) = (token()?, who(), this_process());
+        locked(&self.begun).push(name.clone());
+        let mut tasks = JoinSet::new();
+        let open = locked(journal).open_acts()?;
+        let elsewhere: HashSet<(String, String)> =
+            open.into_iter().filter(|entry| goes_on(&entry.process)).map(|entry| (entry.deed, entry.target)).collect();
+        for target in plan.targets {
+            let key = (plan.deed.as_str().to_owned(), target.id.clone());
+            if elsewhere.contains(&key) || !locked(&self.under_way).insert(key.clone()) {
+                continue;
+            }
+            let entry = ActEntry {
+                id: 0,
+                plan: name.clone(),
+                at: hands.now(),
+                who: who.clone(),
+                process: process.clone(),
+                why: plan.why.clone(),
+                fleet: plan.fleet.clone(),
+                simulated: plan.simulated.clone(),
+                deed: plan.deed.as_str().to_owned(),
+                deed_text: match &plan.deed {
+                    Deed::Label(text) | Deed::Ban(text) => Some(text.clone()),
+                    _ => None,
+                },
+                target: target.id.clone(),
+                uuid: target.uuid.clone(),
+                vast_id: target.vast_id,
+                machine: target.machine,
+                dollars_per_h: target.dollars_per_h,
+                phase: "planned".to_owned(),
+                text: plan.view.sentence.clone(),
+            };
+            // What cannot be written down is not done.
+            if let Err(error) = locked(journal).add_act(&entry) {
+                locked(&self.under_way).remove(&key);
+                return Err(error.into());
+            }
+            let (hands, deed, journal, under_way) =
+                (hands.clone(), plan.deed.clone(), Arc::clone(journal), Arc::clone(&self.under_way));
+            tasks.spawn(async move {
+                let clock = hands.clock.clone();
+                perform(&hands, (&deed, &target), patience, &mut writer(&entry, &journal, move || clock.now())).await;
+                locked(&under_way).remove(&key);
+            });
+        }
+        if tasks.is_empty() {
+            return Err(ApiError::new("under-way", "all of this is being done already").hint("the journal shows how far it is"));
+        }
+        Ok(tasks)
+    }
+}
+
+impl Acting {
+    /// Names of the plans that were begun here.
+    pub(crate) fn begun(&self) -> Vec<String> {
+        locked(&self.begun).clone()
+    }
+}
+
+/// This process, as others can find it: its number and when it began, seconds since the epoch.
+fn this_process() -> String {
+    let number = std::process::id();
+    let began = began(number).unwrap_or(0);
+    format!("{number} {began}")
+}
+
+fn began(number: u32) -> Option<u64> {
+    let number = sysinfo::Pid::from_u32(number);
+    let mut system = sysinfo::System::new();
+    system.refresh_processes(sysinfo::ProcessesToUpdate::Some(&[number]), true);
+    system.process(number).map(sysinfo::Process::start_time)
+}
+
+/// Whether a process of the journal is still there; another one of its number is another one.
+fn goes_on(process: &str) -> bool {
+    let mut parts = process.split(' ');
+    let number = parts.next().and_then(|number| number.parse().ok());
+    let then = parts.next().and_then(|then| then.parse::<u64>().ok());
+    // The clock that both are read from may be off by one.
+    number.and_then(began).zip(then).is_some_and(|(now, then)| now.abs_diff(then) <= 1)
+}
+
+/// Writes each step of a deed into the journal.
+fn writer<'a>(
+    entry: &'a ActEntry,
+    journal: &'a Journal,
+    now: impl Fn() -> Timestamp + Send + 'a,
+) -> impl FnMut(Phase, &str) + Send + 'a {
+    move |phase, text| {
+        let step = ActEntry { at: now(), phase: phase.as_str().to_owned(), text: text.to_owned(), ..entry.clone() };
+        if let Err(error) = locked(journal).add_act(&step) {
+            tracing::error!(%error, "a step is not in the journal: {} {}: {text}", entry.deed, entry.target);
+        }
+    }
+}
+
+/// Looks after what an earlier process left under way on this fleet: it is not sent again, but what came of it is told.
+pub(crate) async fn resume(hands: LiveHands, journal: Journal, fleet: &str, patience: Patience) {
+    let open = match locked(&journal).open_acts() {
+        Ok(open) => open,
+        Err(error) => {
+            tracing::error!(%error, "the journal cannot be read");
+            return;
+        }
+    };
+    // What another process of the same operator is at is its own.
+    for entry in open.into_iter().filter(|entry| entry.fleet == fleet && !goes_on(&entry.process)) {
+        let Some(deed) = Deed::named(&entry.deed, entry.deed_text.as_deref()) else { continue };
+        let target = Target {
+            id: entry.target.clone(),
+            uuid: entry.uuid.clone(),
+            vast_id: entry.vast_id,
+            machine: entry.machine,
+            dollars_per_h: entry.dollars_per_h,
+        };
+        let clock = hands.clock.clone();
+        look_after(&hands, (&deed, &target), patience, &mut writer(&entry, &journal, move || clock.now())).await;
+    }
+}
+
+/// The user's name on this machine, for the journal.
+fn who() -> String {
+    ["USER", "LOGNAME", "USERNAME"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|name| !name.is_empty()))
+        .unwrap_or_else(|| "not told".to_owned())
+}
+
+/// Whether a person's word is of an instance of the fleet.
+pub(crate) fn is_known(view: &FleetView, wanted: &str) -> bool {
+    subject(Some(view), None, wanted).is_ok()
+}
+
+/// What a journal tells.
+pub(crate) fn told_of(journal: &Journal) -> Result<Vec<ActView>, ApiError> {
+    told(&locked(journal))
+}
+
+/// What the journal tells, deed by deed, the newest first.
+pub(crate) fn told(journal: &History) -> Result<Vec<ActView>, ApiError> {
+    let mut order: Vec<(String, String)> = Vec::new();
+    let mut by_deed: HashMap<(String, String), Vec<ActEntry>> = HashMap::new();
+    for entry in journal.acts(ENTRIES_MOST)? {
+        let key = (entry.plan.clone(), entry.target.clone());
+        if !by_deed.contains_key(&key) {
+            order.push(key.clone());
+        }
+        by_deed.entry(key).or_default().push(entry);
+    }
+    let view = |entries: Vec<ActEntry>| {
+        let (first, last) = (entries.first()?, entries.last()?);
+        Some(ActView {
+            plan: first.plan.clone(),
+            deed: first.deed.clone(),
+            deed_text: first.deed_text.clone(),
+            target: first.target.clone(),
+            who: first.who.clone(),
+            why: first.why.clone(),
+            fleet: first.fleet.clone(),
+            simulated: first.simulated.is_some(),
+            phase: last.phase.clone(),
+            done: Phase::ends(&last.phase),
+            text: last.text.clone(),
+            planned_at: first.at,
+            at: last.at,
+            steps: entries.iter().map(|it| ActStep { at: it.at, phase: it.phase.clone(), text: it.text.clone() }).collect(),
+        })
+    };
+    Ok(order.into_iter().rev().filter_map(|key| view(by_deed.remove(&key)?)).collect())
+}

@@ -1,0 +1,138 @@
+//! The journal: what was done, by whom, why, and what came of it. It is written before a wish is sent, and only ever added to.
+
+use dwell_fleet::Timestamp;
+use rusqlite::params;
+
+use crate::{History, HistoryError, ms, time};
+
+/// Longest text of an entry kept, characters.
+const TEXT_CHARACTERS_MAX: usize = 2_000;
+
+/// An entry of the journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActEntry {
+    /// Rises with every entry; 0 before it is kept.
+    pub id: i64,
+    /// The plan that it is a step of.
+    pub plan: String,
+    /// When, on the operator's clock (simulated time in a simulation).
+    pub at: Timestamp,
+    /// Whose account on this machine.
+    pub who: String,
+    /// The process that does it: its number and when it began.
+    pub process: String,
+    /// Why, in that person's words.
+    pub why: String,
+    /// Address of the fleet's manager.
+    pub fleet: String,
+    /// What the simulator says of itself, where it is one.
+    pub simulated: Option<String>,
+    /// What is done.
+    pub deed: String,
+    /// With which text.
+    pub deed_text: Option<String>,
+    /// To whom, as people name it.
+    pub target: String,
+    /// The manager's id.
+    pub uuid: Option<String>,
+    /// vast.ai's number.
+    pub vast_id: Option<u64>,
+    /// The machine.
+    pub machine: Option<u64>,
+    /// Its price then, US dollars per hour.
+    pub dollars_per_h: Option<f64>,
+    /// `planned`, `sent`, `answered`, `unanswered`, `refused`, `verified`, `incident`.
+    pub phase: String,
+    /// What happened.
+    pub text: String,
+}
+
+impl History {
+    /// Adds an entry; it is on disk when this returns.
+    pub fn add_act(&self, entry: &ActEntry) -> Result<(), HistoryError> {
+        let cut = |text: &str| text.chars().take(TEXT_CHARACTERS_MAX).collect::<String>();
+        let number = |id: Option<u64>| id.and_then(|id| i64::try_from(id).ok());
+        // A crash of the machine must not lose that something was sent.
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        let added = self
+            .connection
+            .prepare_cached(
+                "INSERT INTO act (plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h,
+                        phase, text)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            )?
+            .execute(params![
+                entry.plan,
+                ms(entry.at),
+                entry.who,
+                entry.process,
+                cut(&entry.why),
+                entry.fleet,
+                entry.simulated.as_deref().unwrap_or(""),
+                entry.deed,
+                entry.deed_text.as_deref().map(cut),
+                entry.target,
+                entry.uuid,
+                number(entry.vast_id),
+                number(entry.machine),
+                entry.dollars_per_h,
+                entry.phase,
+                cut(&entry.text),
+            ]);
+        self.connection.pragma_update(None, "synchronous", "NORMAL")?;
+        added?;
+        Ok(())
+    }
+
+    /// The newest entries, oldest first.
+    pub fn acts(&self, limit: usize) -> Result<Vec<ActEntry>, HistoryError> {
+        let mut entries: Vec<ActEntry> = self
+            .connection
+            .prepare_cached(
+                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text
+                 FROM act ORDER BY id DESC LIMIT ?1",
+            )?
+            .query_map([limit as i64], read_entry)?
+            .collect::<Result<_, _>>()?;
+        entries.reverse();
+        Ok(entries)
+    }
+
+    /// The last entry of every deed that has none after which nothing comes: what a process that was killed left under way.
+    pub fn open_acts(&self) -> Result<Vec<ActEntry>, HistoryError> {
+        let entries = self
+            .connection
+            .prepare_cached(
+                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text
+                 FROM act WHERE id IN (SELECT max(id) FROM act GROUP BY plan, target)
+                    AND phase NOT IN ('refused', 'verified', 'incident', 'planned') ORDER BY id",
+            )?
+            .query_map([], read_entry)?
+            .collect::<Result<_, _>>()?;
+        Ok(entries)
+    }
+}
+
+fn read_entry(row: &rusqlite::Row<'_>) -> Result<ActEntry, rusqlite::Error> {
+    let number = |index: usize| row.get::<_, Option<i64>>(index).map(|id| id.and_then(|id| u64::try_from(id).ok()));
+    let simulated: String = row.get(7)?;
+    Ok(ActEntry {
+        id: row.get(0)?,
+        plan: row.get(1)?,
+        at: time(row.get(2)?),
+        who: row.get(3)?,
+        process: row.get(4)?,
+        why: row.get(5)?,
+        fleet: row.get(6)?,
+        simulated: Some(simulated).filter(|it| !it.is_empty()),
+        deed: row.get(8)?,
+        deed_text: row.get(9)?,
+        target: row.get(10)?,
+        uuid: row.get(11)?,
+        vast_id: number(12)?,
+        machine: number(13)?,
+        dollars_per_h: row.get(14)?,
+        phase: row.get(15)?,
+        text: row.get(16)?,
+    })
+}
