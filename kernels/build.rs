@@ -13,11 +13,10 @@ fn main() {
         .std("c++17")
         .file("cuda/processor.cpp")
         // Arithmetic of 400 bits without optimisation is too slow even for tests.
-        .opt_level(if counted { 1 } else { 2 })
+        .opt_level(2)
         .flag_if_supported("-Wno-unknown-pragmas");
     if counted {
-        // Lines inlined into their callers would be counted there.
-        build.flag("--coverage").flag("-fno-inline").flag("-fprofile-abs-path");
+        build.flag("--coverage").flag("-fprofile-abs-path");
     }
     build.compile("dwell_kernels");
     if counted {

@@ -68,7 +68,7 @@ impl Archive {
         let fleet = history.fleet(address, simulated.as_deref())?;
         let stands_at = if simulated.is_some() { history.watched_until(fleet)? } else { None };
         Ok(Self {
-            history: history.keyed_by_rows(),
+            history: history.keyed_by_rows()?,
             fleet,
             name,
             simulated: simulated.is_some(),
@@ -88,7 +88,7 @@ impl Archive {
         let now = world.watch().fleet().manager_time_at(world.world().now());
         let history = world.into_history().ok_or_else(|| ApiError::new("bug", "a simulated history was not kept"))??;
         Ok(Self {
-            history: history.keyed_by_rows(),
+            history: history.keyed_by_rows()?,
             fleet,
             name,
             simulated: true,

@@ -316,6 +316,7 @@ async fn every_view_is_accessible_in_both_themes() {
             ("#/manager-log".to_owned(), "[role=log]"),
             ("#/charts".to_owned(), "[data-testid=chart-states] img"),
             ("#/search".to_owned(), "input[aria-label=Words]"),
+            ("#/journal".to_owned(), "main h1"),
             ("#/rentals".to_owned(), "[data-testid=rentals] tbody tr"),
             ("#/fleets".to_owned(), "[data-scenario]"),
             ("#/bench".to_owned(), "[data-testid=bench-record]"),
@@ -330,6 +331,36 @@ async fn every_view_is_accessible_in_both_themes() {
         }
     }
     assert!(faults.is_empty(), "{faults:#?}");
+    page.browser.close().await;
+}
+
+/// A kill: planned, refused while the fleet is read-only, confirmed by typing, seen to have come true, written down.
+#[tokio::test]
+async fn an_instance_is_killed_once_it_is_allowed_and_meant() {
+    let page = evening(300.0).await;
+    let browser = &page.browser;
+    browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    browser.run("location.hash = '#/instance/d977dead-b3a7-4a08-b6df-9e126679078f'").await;
+    browser.find(".deeds button").await;
+    browser.run("document.querySelector('.deeds button').click()").await;
+    browser.find("[data-testid=act]").await;
+    browser.sees("Kill 1 instance; saves 0.38 dollars an hour.").await;
+    browser.sees("This fleet is read-only.").await;
+    assert!(browser.accessibility_faults().await.is_empty());
+    let enabled = "return !document.querySelector('[data-testid=act] footer button:last-child').disabled";
+    assert_eq!(browser.run(enabled).await, json!(false));
+    browser.run("document.querySelector('[data-testid=act] .warn button').click()").await;
+    browser.until("return !!document.querySelector('[data-testid=act] input[autocomplete=off]')").await;
+    assert_eq!(browser.run(enabled).await, json!(false), "not before it is confirmed");
+    browser.find("[data-testid=act] input[autocomplete=off]").await.send_keys("d977dead").await.unwrap();
+    browser.until(enabled).await;
+    browser.run("document.querySelector('[data-testid=act] footer button:last-child').click()").await;
+    browser.until("return !document.querySelector('[data-testid=act]')").await;
+    browser.run("location.hash = '#/journal'").await;
+    browser.until("return document.querySelector('[data-testid=journal] article')?.classList.contains('verified')").await;
+    browser.sees("killed by the manager's list, and not on vast.ai's in two readings").await;
+    assert_eq!(browser.run("return document.querySelectorAll('[data-testid=journal] article').length").await, json!(1));
+    browser.until("return document.querySelector('.mode').textContent === 'may act'").await;
     page.browser.close().await;
 }
 

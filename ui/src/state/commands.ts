@@ -6,6 +6,7 @@ import { asApiError } from "../host";
 import { router } from "./route.svelte";
 import { fleet } from "./fleet.svelte";
 import { ui } from "./ui.svelte";
+import { acting } from "./acts.svelte";
 
 export interface Command {
   id: string;
@@ -30,6 +31,7 @@ export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
 
 const simulated = () => (fleet.simulated ? undefined : "only in a simulation");
 const watching = () => (fleet.head ? undefined : "nothing is watched");
+const chosen = () => (router.route.view === "instance" ? router.route.id : ui.selected);
 const speed = (factor: number) => void attempt(api.set_speed({ speed: factor }));
 
 export const commands: Command[] = [
@@ -42,9 +44,16 @@ export const commands: Command[] = [
     run: () => router.go({ view: "incidents", id: router.route.view === "instance" ? router.route.id : ui.selected }),
     unless: () => watching() ?? (router.route.view === "instance" || ui.selected ? undefined : "no instance is chosen"),
   },
+  {
+    id: "kill",
+    title: "Kill the chosen instance: shows first what will happen",
+    run: () => { const id = chosen(); if (id) void acting.ask("kill", [id]); },
+    unless: () => watching() ?? (chosen() ? undefined : "no instance is chosen"),
+  },
   { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
   { id: "charts", title: "Show charts: throughput, dwell, cost", keys: "g h", run: () => router.go({ view: "charts" }), unless: watching },
   { id: "search", title: "Search all kept logs", keys: "g l", run: () => router.go({ view: "search" }), unless: watching },
+  { id: "journal", title: "Show the journal of what was done", keys: "g j", run: () => router.go({ view: "journal" }), unless: watching },
   { id: "rentals", title: "Show what vast.ai bills", keys: "g v", run: () => router.go({ view: "rentals" }) },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
   { id: "bench", title: "Measure a card", keys: "g b", run: () => router.go({ view: "bench" }) },

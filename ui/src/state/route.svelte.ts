@@ -7,6 +7,7 @@ export type Route =
   | { view: "manager-log" }
   | { view: "charts" }
   | { view: "search" }
+  | { view: "journal" }
   | { view: "rentals" }
   | { view: "fleets" }
   | { view: "bench" }
@@ -23,6 +24,7 @@ function parse(hash: string): Route {
     case "manager-log":
     case "charts":
     case "search":
+    case "journal":
     case "rentals":
     case "fleets":
     case "bench":

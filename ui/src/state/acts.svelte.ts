@@ -1,0 +1,100 @@
+// What is done to the fleet: whether anything may be, the plan that is being looked at, and the journal.
+
+import type { Acts, PlanRequest, PlanView } from "../api/generated";
+import { toast } from "svelte-sonner";
+import { api } from "../api/generated";
+import { attempt } from "./commands";
+import { fleet } from "./fleet.svelte";
+
+/** How often the journal is read while something is under way, and otherwise. */
+const SOON_MS = 1_500;
+const EVERY_MS = 30_000;
+
+class Acting {
+  acts = $state.raw<Acts | undefined>();
+  /** The plan in the dialog, and what it was made from. */
+  plan = $state.raw<PlanView | undefined>();
+  request = $state.raw<PlanRequest | undefined>();
+  /** Deeds whose end has been told. */
+  #told = new Set<string>();
+
+  get mayAct(): boolean {
+    return this.acts?.may_act ?? false;
+  }
+
+  get underWay(): number {
+    return this.acts?.acts.filter((act) => !act.done).length ?? 0;
+  }
+
+  /** Reads the journal as long as something is watched. Ends with the component that began it. */
+  follow() {
+    $effect(() => {
+      const watched = fleet.head?.watching.name;
+      const busy = this.underWay > 0;
+      if (watched === undefined) {
+        this.acts = undefined;
+        return;
+      }
+      void this.read();
+      const timer = setInterval(() => void this.read(), busy ? SOON_MS : EVERY_MS);
+      return () => clearInterval(timer);
+    });
+  }
+
+  async read() {
+    try {
+      this.take(await api.acts());
+    } catch {
+      // Nothing is watched any more, or not yet: the next reading tells.
+    }
+  }
+
+  private take(read: Acts) {
+    const first = this.acts === undefined;
+    this.acts = read;
+    for (const act of read.acts) {
+      const key = `${act.plan} ${act.target}`;
+      if (!act.done || this.#told.has(key)) continue;
+      this.#told.add(key);
+      if (first) continue;
+      const words = { description: act.text };
+      if (act.phase === "verified") toast.success(`${act.deed}: ${act.target.slice(0, 13)}`, words);
+      else toast.error(`${act.deed}: ${act.target.slice(0, 13)} — ${act.phase}`, { ...words, duration: Number.POSITIVE_INFINITY, closeButton: true });
+    }
+  }
+
+  /** Asks what would be done, and shows it. */
+  async ask(deed: string, ids: string[], text: string | null = null, why: string | null = null) {
+    const request = { deed, ids, text, why };
+    const plan = await attempt(api.plan(request));
+    if (plan) [this.request, this.plan] = [request, plan];
+  }
+
+  leave() {
+    this.plan = undefined;
+    this.request = undefined;
+  }
+
+  async allow(allow: boolean) {
+    const acts = await attempt(api.allow_acting({ allow }));
+    if (acts) this.take(acts);
+    // The plan was made for the other mode.
+    if (this.request) await this.ask(this.request.deed, this.request.ids, this.request.text, this.request.why);
+  }
+
+  /** Carries out the plan that is shown. */
+  async carryOut(confirmation: string, why: string) {
+    if (!this.plan || !this.request) return;
+    let plan: PlanView | undefined = this.plan;
+    // What was typed as the reason belongs into the journal: the plan is made anew with it.
+    if (why.trim() !== (this.request.why ?? "")) plan = await attempt(api.plan({ ...this.request, why: why.trim() }));
+    if (!plan?.token) return;
+    const acts = await attempt(api.carry_out({ token: plan.token, confirmation: confirmation.trim() || null }));
+    if (acts) {
+      this.take(acts);
+      this.leave();
+    }
+  }
+}
+
+export const acting = new Acting();
