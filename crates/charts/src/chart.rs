@@ -173,7 +173,7 @@ impl Chart {
     pub fn plots(&self) -> Vec<Plot> {
         let widest =
             self.panels.iter().flat_map(|panel| &panel.y.ticks).map(|(_, words)| words.chars().count()).max().unwrap_or(0);
-        let left = ((widest as i32 * LETTER + 12).min(LABEL_MOST)).max(34) + if self.title.is_some() { EDGE } else { 0 };
+        let left = (widest as i32 * LETTER + 12).clamp(34, LABEL_MOST) + if self.title.is_some() { EDGE } else { 0 };
         let (above, below) = match &self.title {
             Some(_) => (EDGE + 48 + self.legend_rows(left).len() as i32 * LEGEND_ROW + 8, 54),
             None => (20, 22),

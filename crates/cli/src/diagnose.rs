@@ -235,7 +235,7 @@ pub(crate) fn before(text: &str) -> Result<jiff::Timestamp, String> {
         return jiff::tz::TimeZone::UTC.to_timestamp(date.at(0, 0, 0, 0)).map_err(|error| error.to_string());
     }
     // Days of 24 hours: what is asked for is so long ago, whatever the clock on the wall did.
-    let of_days = |ending: char, hours: u32| Some(text.strip_suffix(ending)?.trim().parse::<u32>().ok()?.checked_mul(hours)?);
+    let of_days = |ending: char, hours: u32| text.strip_suffix(ending)?.trim().parse::<u32>().ok()?.checked_mul(hours);
     let hours = of_days('d', 24).or_else(|| of_days('w', 168)).map(|hours| format!("{hours}h"));
     let span: jiff::SignedDuration = hours
         .as_deref()

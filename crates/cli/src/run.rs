@@ -7,11 +7,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use dwell_commands::dto::*;
 use dwell_commands::words::duration;
 use dwell_commands::{
-    ApiError, App, Change, Described, Look, Metrics, Pace, Scenario, VirtualFleet, World, serve as serve_world, serve_metrics,
+    ApiError, App, Change, Described, Look, Metrics, Pace, Scenario, VirtualFleet, World, serve as serve_world,
 };
+use dwell_web::serve_metrics;
 use serde_json::json;
 
 use crate::acting;
@@ -242,7 +244,8 @@ async fn watch(
 
 async fn serve(address: SocketAddr) -> anyhow::Result<Arc<Metrics>> {
     let metrics = Arc::new(Metrics::default());
-    let (bound, serving) = serve_metrics(address, Arc::clone(&metrics)).await?;
+    let (bound, serving) =
+        serve_metrics(address, Arc::clone(&metrics)).await.with_context(|| format!("metrics cannot be served at {address}"))?;
     tokio::spawn(async move {
         if let Err(error) = serving.await {
             remark(&format!("metrics are not served any more: {error}"));

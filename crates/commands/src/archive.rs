@@ -52,7 +52,7 @@ impl Archive {
         let history = History::open(&path)?;
         let fleets = history.fleets()?;
         let is_wanted = |known: &str| address.is_none_or(|address| known.trim_end_matches('/') == address);
-        let Some((_, found, ..)) = fleets.into_iter().find(|(_, address, ..)| is_wanted(address)) else {
+        let Some(found) = fleets.into_iter().map(|fleet| fleet.address).find(|address| is_wanted(address)) else {
             return Err(ApiError::new("no-history", format!("nothing has been kept of {}", address.unwrap_or("any fleet")))
                 .hint("dwellctl history fleets lists what is kept"));
         };
@@ -183,7 +183,7 @@ impl Archive {
     /// Fleets that are kept: address, whether simulated, and when each was last watched.
     pub fn fleets(folder: &Folder) -> Result<Vec<(String, bool, Option<Timestamp>)>, ApiError> {
         let fleets = History::open(&folder.history())?.fleets()?;
-        Ok(fleets.into_iter().map(|(_, address, simulated, last)| (address, simulated.is_some(), last)).collect())
+        Ok(fleets.into_iter().map(|it| (it.address, it.simulated.is_some(), it.last_watched)).collect())
     }
 }
 

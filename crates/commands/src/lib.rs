@@ -53,7 +53,7 @@ pub use forecast::{Described, estimate_offer, forecast, forecast_offer, observed
 pub use hub::Hub;
 pub use incident::{catalogue, explain};
 pub use look::{Look, Planned};
-pub use metrics::{Metrics, serve_metrics};
+pub use metrics::Metrics;
 pub use secrecy::SecretString;
 pub use settings::Folder;
 pub use tables::TableForm;

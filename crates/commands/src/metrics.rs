@@ -2,28 +2,19 @@
 //! monitoring that its owners run already.
 
 use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use axum::Router;
-use axum::extract::State;
-use axum::http::header;
-use axum::response::IntoResponse;
-use axum::routing::get;
 use prometheus_client::encoding::{EncodeLabelSet, text::encode};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::ApiError;
 use crate::dto::FleetView;
 
 /// Instances that have series of their own; the longest dwelling of more.
 const INSTANCES_MOST: usize = 5_000;
-
-const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 type Number = Gauge<f64, AtomicU64>;
 
@@ -176,7 +167,10 @@ impl Metrics {
     }
 
     fn take_instances(&self, view: &FleetView, before: &mut HashMap<String, (String, Option<String>)>) {
-        (self.dwell.clear(), self.late_from.clear(), self.instance_flagged.clear(), self.log_channel.clear());
+        self.dwell.clear();
+        self.late_from.clear();
+        self.instance_flagged.clear();
+        self.log_channel.clear();
         let is_first = before.is_empty();
         for row in &view.instances {
             let flag = row.flag.as_ref().map(|flag| flag.kind.clone());
@@ -226,26 +220,4 @@ impl Metrics {
         let _ = encode(&mut text, &self.registry);
         text
     }
-}
-
-/// Serves metrics at `/metrics` of an address (port 0: any free one). Gives the address and the server, which runs as long as it is
-/// awaited.
-pub async fn serve_metrics(
-    address: SocketAddr,
-    metrics: Arc<Metrics>,
-) -> Result<(SocketAddr, impl Future<Output = std::io::Result<()>> + Send + use<>), ApiError> {
-    let refused = |error: std::io::Error| {
-        ApiError::new("port-in-use", format!("metrics cannot be served at {address}: {error}")).hint("give another port")
-    };
-    let listener = tokio::net::TcpListener::bind(address).await.map_err(refused)?;
-    let bound = listener.local_addr().map_err(refused)?;
-    let router = Router::new()
-        .route("/metrics", get(answer))
-        .route("/", get(async || "Dwell's metrics are at /metrics\n"))
-        .with_state(metrics);
-    Ok((bound, async move { axum::serve(listener, router).await }))
-}
-
-async fn answer(State(metrics): State<Arc<Metrics>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, CONTENT_TYPE)], metrics.text())
 }

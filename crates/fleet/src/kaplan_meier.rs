@@ -202,11 +202,11 @@ fn quadratic_form(matrix: &mut [Vec<f64>], vector: &[f64], size: usize) -> (f64,
         }
         sum += right[pivot] * right[pivot] / diagonal;
         rank += 1;
+        let above = matrix[pivot].clone();
         for row in pivot + 1..size {
             let factor = matrix[row][pivot] / diagonal;
-            for column in pivot..size {
-                let above = matrix[pivot][column];
-                matrix[row][column] -= factor * above;
+            for (value, above) in matrix[row].iter_mut().zip(&above).skip(pivot) {
+                *value -= factor * above;
             }
             right[row] -= factor * right[pivot];
         }

@@ -422,8 +422,11 @@ pub fn stays(lives: &[Life], state: &State, since: Timestamp, until: Timestamp, 
     })
 }
 
+/// A stay, and what it cost, US dollars; `None` where its price was not told.
+pub type PricedStay = (Stay, Option<f64>);
+
 /// From rent to `running` by group, with the money spent before it: of rentals that began from `since` on and before `until`.
-pub fn until_running(lives: &[Life], since: Timestamp, until: Timestamp, by: By) -> Vec<(String, Vec<(Stay, Option<f64>)>)> {
+pub fn until_running(lives: &[Life], since: Timestamp, until: Timestamp, by: By) -> Vec<(String, Vec<PricedStay>)> {
     grouped(lives, by, |life| {
         life.until_running()
             .filter(|(at, _)| *at >= since && *at < until)

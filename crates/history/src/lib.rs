@@ -40,6 +40,7 @@ pub use rates::RateRecord;
 pub use record::Answer;
 pub use search::{Found, FoundLine, SEARCHED_MOST, Search};
 pub use upkeep::{FULL_S, Limits, MINUTES_S, Size, Upkept};
+pub use watched::KeptFleet;
 
 static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
     let steps = [

@@ -118,7 +118,7 @@ fn rentals(
                 let (state, entered) =
                     if is_killed { ("killed", to) } else { (LIFE[reached - 1].0, from + LIFE[reached - 1].1 * 1000) };
                 let pick = |list: &[&'static str], of: i64| list[(of as usize) % list.len()];
-                let rate = (!stuck).then(|| 20.0 + (slot % 60) as f64);
+                let rate = (!stuck).then_some(20.0 + (slot % 60) as f64);
                 instance.execute(rusqlite::params![
                     fleet,
                     format!("{number:08x}-9e52-422b-bb31-52baefcaa6ef"),

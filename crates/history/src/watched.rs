@@ -62,6 +62,19 @@ pub(crate) fn stretches(connection: &Connection, table: &str, fleet: i64) -> Res
         .collect()
 }
 
+/// A fleet of which something is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptFleet {
+    /// Which.
+    pub id: FleetId,
+    /// The manager's address.
+    pub address: String,
+    /// What the simulator says of itself, where it is one.
+    pub simulated: Option<String>,
+    /// When it was last watched.
+    pub last_watched: Option<Timestamp>,
+}
+
 impl History {
     /// Times in which the fleet was watched, oldest first; within them [`History::gaps`] were without answers.
     pub fn watched(&self, fleet: FleetId) -> Result<Vec<(Timestamp, Timestamp)>, HistoryError> {
@@ -76,8 +89,8 @@ impl History {
         Ok(last.map(time))
     }
 
-    /// Fleets that are kept: address, what the simulator said of itself, and when each was last watched; latest first.
-    pub fn fleets(&self) -> Result<Vec<(FleetId, String, Option<String>, Option<Timestamp>)>, HistoryError> {
+    /// Fleets of which something is kept, the one that was watched last first.
+    pub fn fleets(&self) -> Result<Vec<KeptFleet>, HistoryError> {
         let fleets = self
             .connection
             .prepare(
@@ -86,12 +99,12 @@ impl History {
             )?
             .query_map([], |row| {
                 let simulated: String = row.get(2)?;
-                Ok((
-                    FleetId(row.get(0)?),
-                    row.get(1)?,
-                    Some(simulated).filter(|it| !it.is_empty()),
-                    row.get::<_, Option<i64>>(3)?.map(time),
-                ))
+                Ok(KeptFleet {
+                    id: FleetId(row.get(0)?),
+                    address: row.get(1)?,
+                    simulated: Some(simulated).filter(|it| !it.is_empty()),
+                    last_watched: row.get::<_, Option<i64>>(3)?.map(time),
+                })
             })?
             .collect::<Result<_, _>>()?;
         Ok(fleets)

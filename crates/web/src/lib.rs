@@ -2,6 +2,8 @@
 //! it serves hosts without a display. Loopback only, a token for every call, `Host` and `Origin` checked: other web pages
 //! and other users' browsers get nothing.
 
+mod metrics;
+
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -19,6 +21,8 @@ use futures_util::Stream;
 use serde::Deserialize;
 use tokio::net::TcpListener;
 use tower_http::services::ServeDir;
+
+pub use metrics::serve_metrics;
 
 /// Requests to a command are small.
 const BODY_BYTES_MAX: usize = 64 * 1024;

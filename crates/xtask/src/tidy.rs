@@ -33,7 +33,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 15] = [
             "dwell-wire",
         ],
     ),
-    ("dwell-cli", &["dwell-commands"]),
+    ("dwell-cli", &["dwell-commands", "dwell-web"]),
     ("dwell-web", &["dwell-commands"]),
     ("dwell-desktop", &["dwell-commands"]),
     ("xtask", &[]),

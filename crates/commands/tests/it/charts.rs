@@ -116,7 +116,7 @@ fn every_chart_says_and_draws_what_the_night_was() {
     let list = archive().charts().unwrap();
     let mut all = String::new();
     for chart in &list.charts {
-        let instance = chart.of_an_instance.then(|| some_killed());
+        let instance = chart.of_an_instance.then(some_killed);
         let view = archive().chart(&ChartRequest { instance, ..request(&chart.name, "gpu") }).unwrap();
         assert!(!view.empty, "{}: {}", chart.name, view.sentence);
         assert!(view.svg.matches("<").count() < 3_000, "{}: too much to draw", chart.name);
