@@ -70,7 +70,7 @@ pub struct Metrics {
     money: Family<ByUse, Number>,
     proofs: Number,
     per_proof: Number,
-    not_told: Gauge,
+    not_told: Number,
     dwell: Family<ByInstance, Number>,
     late_from: Family<ByInstance, Number>,
     instance_flagged: Family<ByInstanceFlag, Number>,
@@ -98,8 +98,8 @@ impl Default for Metrics {
                 metric
             }};
         }
-        Self {
-            up: metric!("manager_up", "1 where the manager's last reading succeeded"),
+        let metrics = Self {
+            up: metric!("manager_up", "Whether the last reading of the manager succeeded"),
             last_answer: metric!("last_answer_timestamp", "When the manager last answered, on its own clock", Unit::Seconds),
             vast_age: metric!(
                 "vast_record_age",
@@ -127,7 +127,12 @@ impl Default for Metrics {
             raised: metric!("raised", "Flags raised since this watch began"),
             registry,
             before: Mutex::default(),
+        };
+        // What no reading has told yet is no zero.
+        for figure in [&metrics.last_answer, &metrics.vast_age, &metrics.proofs, &metrics.per_proof, &metrics.not_told] {
+            figure.set(f64::NAN);
         }
+        metrics
     }
 }
 
@@ -162,7 +167,7 @@ impl Metrics {
         }
         self.proofs.set(summary.benchmarked_proofs_per_h);
         self.per_proof.set(summary.dollars_per_proof.unwrap_or(f64::NAN));
-        self.not_told.set(count(summary.price_not_told + summary.rate_not_told));
+        self.not_told.set((summary.price_not_told + summary.rate_not_told) as f64);
         self.take_instances(view, &mut before);
     }
 

@@ -360,7 +360,7 @@ async fn an_instance_is_killed_once_it_is_allowed_and_meant() {
     browser.until("return document.querySelector('[data-testid=journal] article')?.classList.contains('verified')").await;
     browser.sees("killed by the manager's list, and not on vast.ai's in two readings").await;
     assert_eq!(browser.run("return document.querySelectorAll('[data-testid=journal] article').length").await, json!(1));
-    browser.until("return document.querySelector('.mode').textContent === 'may act'").await;
+    browser.until("return document.querySelector('footer .mode').textContent === 'may act'").await;
     page.browser.close().await;
 }
 

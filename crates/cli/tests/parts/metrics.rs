@@ -134,10 +134,10 @@ fn metrics_are_what_prometheus_takes_and_rules_fire_when_they_should() {
 fn a_manager_that_is_gone_is_seen_in_the_metrics() {
     let mut sim = Sim::serve("params-done-silence", "1");
     let (_watching, url) = watch(&sim);
-    wait_for(&url, |metrics| metrics.contains("dwell_manager_up 1"));
+    wait_for(&url, |metrics| metrics.contains("\ndwell_manager_up 1\n"));
     sim.process.kill().unwrap();
     sim.process.wait().unwrap();
-    let metrics = wait_for(&url, |metrics| metrics.contains("dwell_manager_up 0"));
+    let metrics = wait_for(&url, |metrics| metrics.contains("\ndwell_manager_up 0\n"));
     assert!(metrics.contains("dwell_instances{state=\"running\"} 1"), "what was seen last stands: {metrics}");
     assert!(metrics.contains("dwell_reads_total{result=\"failed\"}"));
 }
