@@ -60,7 +60,7 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
     if args.json {
         print::json(&acts, true)?;
     }
-    Ok(ExitCode::from(u8::from(acts.iter().any(|act| act.phase != "verified"))))
+    Ok(ExitCode::from(u8::from(acts.iter().any(|act| !matches!(act.phase.as_str(), "verified" | "taken")))))
 }
 
 fn asked(words: &str) -> anyhow::Result<String> {

@@ -1284,7 +1284,7 @@ dto! {
         fleet: String,
         /// It was a simulation.
         simulated: bool,
-        /// `planned`, `sent`, `answered`, `unanswered`, `refused`, `verified` or `incident`.
+        /// `planned`, `sent`, `answered`, `unanswered`, `refused`, `taken`, `verified` or `incident`.
         phase: String,
         /// Nothing comes after it.
         done: bool,

@@ -342,7 +342,7 @@ pub fn cost(lives: &[Life], frame: &Frame, by: By) -> Split {
 
 /// All dollars over all proofs, step by step; `None` where nothing proved.
 pub fn dollars_per_proof(lives: &[Life], frame: &Frame, by: By) -> Split {
-    let (proofs, money) = (throughput(lives, frame, by), cost(lives, frame, if by == By::Nothing { By::Machine } else { by }));
+    let (proofs, money) = (throughput(lives, frame, by), cost(lives, frame, by));
     let mut per_group: HashMap<String, Vec<Option<f64>>> = HashMap::new();
     for line in money.lines {
         let name = if by == By::Nothing { By::Nothing.as_str().to_owned() } else { line.name };

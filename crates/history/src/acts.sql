@@ -19,7 +19,7 @@ CREATE TABLE act (
     vast_id       INTEGER,
     machine       INTEGER,
     dollars_per_h REAL,
-    -- 'planned', 'sent', 'answered', 'unanswered', 'refused', 'verified' or 'incident'.
+    -- 'planned', 'sent', 'answered', 'unanswered', 'refused', 'taken', 'verified' or 'incident'.
     phase         TEXT NOT NULL,
     text          TEXT NOT NULL
 ) STRICT;

@@ -1795,7 +1795,7 @@ fleet: string,
  */
 simulated: boolean, 
 /**
- * `planned`, `sent`, `answered`, `unanswered`, `refused`, `verified` or `incident`.
+ * `planned`, `sent`, `answered`, `unanswered`, `refused`, `taken`, `verified` or `incident`.
  */
 phase: string, 
 /**

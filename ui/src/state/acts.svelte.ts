@@ -58,7 +58,7 @@ class Acting {
       this.#told.add(key);
       if (first) continue;
       const words = { description: act.text };
-      if (act.phase === "verified") toast.success(`${act.deed}: ${act.target.slice(0, 13)}`, words);
+      if (act.phase === "verified" || act.phase === "taken") toast.success(`${act.deed}: ${act.target.slice(0, 13)}`, words);
       else toast.error(`${act.deed}: ${act.target.slice(0, 13)} — ${act.phase}`, { ...words, duration: Number.POSITIVE_INFINITY, closeButton: true });
     }
   }

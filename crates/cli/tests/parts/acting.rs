@@ -132,7 +132,10 @@ fn rentals_are_stopped_started_labelled_and_destroyed_and_machines_banned() {
     let journal: Value = json(&run(&sim, &["journal", "--json"]));
     let deeds: Vec<&str> = journal.as_array().unwrap().iter().map(|act| act["deed"].as_str().unwrap()).collect();
     assert_eq!(deeds, ["unban", "ban", "destroy", "label", "reboot", "start", "stop"]);
-    assert!(journal.as_array().unwrap().iter().all(|act| act["phase"] == "verified"));
+    assert!(
+        journal.as_array().unwrap().iter().all(|act| act["phase"] == if act["deed"] == "reboot" { "taken" } else { "verified" })
+    );
+    assert!(journal[0]["text"].as_str().unwrap().starts_with("not on the manager's list"), "{journal}");
     for wrong in
         [&["kill", "nobody", "--yes"][..], &["destroy", "99999999", "--yes"], &["ban", "nobody", "--reason", "x", "--yes"]]
     {

@@ -132,6 +132,8 @@ pub(crate) enum Phase {
     Unanswered,
     /// Refused, by the answer.
     Refused,
+    /// Taken, and nothing that can be read would show more.
+    Taken,
     /// Seen to have come true, twice.
     Verified,
     /// It did not come true, or that is not known; somebody has to look.
@@ -146,6 +148,7 @@ impl Phase {
             Self::Answered => "answered",
             Self::Unanswered => "unanswered",
             Self::Refused => "refused",
+            Self::Taken => "taken",
             Self::Verified => "verified",
             Self::Incident => "incident",
         }
@@ -153,7 +156,7 @@ impl Phase {
 
     /// Nothing comes after a phase of this word.
     pub(crate) fn ends(word: &str) -> bool {
-        [Self::Refused, Self::Verified, Self::Incident].iter().any(|phase| phase.as_str() == word)
+        [Self::Refused, Self::Taken, Self::Verified, Self::Incident].iter().any(|phase| phase.as_str() == word)
     }
 }
 
@@ -223,7 +226,7 @@ pub(crate) async fn perform<H: Hands>(
         if *deed == Deed::Reboot {
             return match answer {
                 Ok(()) => {
-                    end(note, Phase::Verified, "taken by vast.ai; that a container was started anew is in no record".to_owned())
+                    end(note, Phase::Taken, "taken by vast.ai; that a container was started anew is in no record".to_owned())
                 }
                 Err(error) => end(note, Phase::Incident, format!("not known whether it was rebooted: {error}")),
             };
@@ -312,7 +315,8 @@ fn came_true<H: Hands>(hands: &H, deed: &Deed) -> String {
         }
         Deed::Kill => "killed by the manager's list, and not on vast.ai's in two readings".to_owned(),
         Deed::Destroy => "not on vast.ai's list in two readings".to_owned(),
-        Deed::Ban(_) | Deed::Unban => "seen on the manager's list of bad hosts in two readings".to_owned(),
+        Deed::Ban(_) => "on the manager's list of bad hosts in two readings".to_owned(),
+        Deed::Unban => "not on the manager's list of bad hosts in two readings".to_owned(),
         _ => "seen in vast.ai's record in two readings".to_owned(),
     }
 }
