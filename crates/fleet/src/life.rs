@@ -1,6 +1,6 @@
 //! What history keeps of one instance, as far as charts ask: its dated entries, what it is, what it cost.
 
-use crate::{Basis, Entry, MachineId, Outcome, State, Stay, Timestamp, seconds_between};
+use crate::{Basis, Entry, MachineId, Outcome, State, Stay, Timestamp, TransitionKind, seconds_between};
 
 /// One instance's life.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,8 @@ pub struct Life {
     pub absences: Vec<(Timestamp, Option<Timestamp>)>,
     /// Times in which it was killed for the manager and billed on.
     pub leaks: Vec<(Timestamp, Option<Timestamp>)>,
+    /// When it began anew, and how: [`TransitionKind::Backward`] or [`TransitionKind::CameBack`].
+    pub anew: Vec<(Timestamp, TransitionKind)>,
 }
 
 /// A time spent in one state.

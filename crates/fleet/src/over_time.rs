@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{Life, State, Stay, Timestamp};
+use crate::{Life, State, Stay, Timestamp, TransitionKind};
 
 /// Lengths of a step, seconds: such that their edges are round times of day.
 const STEPS_S: [i64; 16] =
@@ -453,34 +453,31 @@ fn grouped<T>(lives: &[Life], by: By, of: impl Fn(&Life) -> Vec<T>) -> Vec<(Stri
     groups
 }
 
-/// How many instances ended in each step, by why: the manager's words with their numbers left out, `vanished` where it was gone
-/// without having been killed.
-pub fn endings(lives: &[Life], frame: &Frame) -> Vec<Line> {
-    let mut counts: HashMap<String, Vec<f64>> = HashMap::new();
-    let mut count = |why: String, at: Timestamp| {
+/// Things that happened at a time, counted in the steps of a frame by a name.
+struct Counts<'a> {
+    frame: &'a Frame,
+    counts: HashMap<String, Vec<f64>>,
+}
+
+impl<'a> Counts<'a> {
+    fn new(frame: &'a Frame) -> Self {
+        Self { frame, counts: HashMap::new() }
+    }
+
+    fn count(&mut self, name: &str, at: Timestamp) {
+        let frame = self.frame;
         if within(frame, &at, &Timestamp::from_millisecond(at.as_millisecond() + 1).unwrap_or(at)) {
             let step = ((at.as_millisecond() - frame.from_ms) / frame.step_ms) as usize;
-            let steps = counts.entry(why).or_insert_with(|| vec![0.0; frame.steps]);
+            let steps = self.counts.entry(name.to_owned()).or_insert_with(|| vec![0.0; frame.steps]);
             if let Some(step) = steps.get_mut(step) {
                 *step += 1.0;
             }
         }
-    };
-    for life in lives {
-        for entry in life.entries.iter().filter(|entry| entry.state == State::Killed) {
-            count(life.kill_reason.as_deref().map_or_else(|| NOT_TOLD.to_owned(), without_numbers), entry.at);
-        }
-        // A killed row that the manager forgets is no second end.
-        if let Some((gone, None)) = life.absences.last()
-            && life.entries.last().is_none_or(|entry| entry.state != State::Killed)
-        {
-            count("vanished".to_owned(), *gone);
-        }
     }
-    let observed = Sum::new(frame).means(frame);
-    let lines = counts
-        .into_iter()
-        .map(|(name, counts)| Line {
+
+    fn lines(self) -> Vec<Line> {
+        let observed = Sum::new(self.frame).means(self.frame);
+        let lines = self.counts.into_iter().map(|(name, counts)| Line {
             name,
             // Where nothing was observed there is no count, unless one was told afterwards.
             values: counts
@@ -488,10 +485,53 @@ pub fn endings(lives: &[Life], frame: &Frame) -> Vec<Line> {
                 .zip(&observed)
                 .map(|(count, seen)| (seen.is_some() || *count > 0.0).then_some(*count))
                 .collect(),
-        })
-        .collect();
-    largest(lines)
+        });
+        largest(lines.collect())
+    }
 }
+
+/// How many instances ended in each step, by why: the manager's words with their numbers left out, `vanished` where it was gone
+/// without having been killed.
+pub fn endings(lives: &[Life], frame: &Frame) -> Vec<Line> {
+    let mut counts = Counts::new(frame);
+    for life in lives {
+        for entry in life.entries.iter().filter(|entry| entry.state == State::Killed) {
+            let why = life.kill_reason.as_deref().map_or_else(|| NOT_TOLD.to_owned(), without_numbers);
+            counts.count(&why, entry.at);
+        }
+        // A killed row that the manager forgets is no second end.
+        if let Some((gone, None)) = life.absences.last()
+            && life.entries.last().is_none_or(|entry| entry.state != State::Killed)
+        {
+            counts.count("vanished", *gone);
+        }
+    }
+    counts.lines()
+}
+
+/// What began anew in one instance's life: when, and what to call it.
+pub fn anew(life: &Life) -> impl Iterator<Item = (Timestamp, &'static str)> {
+    let states = life.anew.iter().filter_map(|(at, kind)| match kind {
+        TransitionKind::Backward => Some((*at, "set back")),
+        TransitionKind::CameBack => Some((*at, "out of killed")),
+        _ => None,
+    });
+    states.chain(life.absences.iter().filter_map(|(_, back)| Some(((*back)?, "listed again"))))
+}
+
+/// How much began anew in each step: the manager itself, instances that went back to an earlier state, those that were killed and came
+/// back, and those that were gone and are listed again.
+pub fn restarts(lives: &[Life], manager: &[Timestamp], frame: &Frame) -> Vec<Line> {
+    let mut counts = Counts::new(frame);
+    manager.iter().for_each(|at| counts.count(MANAGER, *at));
+    for (at, what) in lives.iter().flat_map(anew) {
+        counts.count(what, at);
+    }
+    counts.lines()
+}
+
+/// Name of the line that counts starts of the manager.
+pub const MANAGER: &str = "manager";
 
 /// Longest reason that is told apart, letters.
 const REASON_LETTERS: usize = 60;
@@ -539,6 +579,7 @@ mod tests {
                 .collect(),
             absences: Vec::new(),
             leaks: Vec::new(),
+            anew: Vec::new(),
         }
     }
 
@@ -618,6 +659,20 @@ mod tests {
             Line { name: "bench_rate … below min_rate …".into(), values: vec![Some(0.0), Some(2.0), Some(0.0)] }
         );
         assert_eq!((lines[1].name.as_str(), lines[1].values[1]), ("vanished", Some(1.0)));
+    }
+
+    #[test]
+    fn what_began_anew_is_counted_by_what() {
+        let mut back = life(&[(State::Running, 0)], 5_400);
+        back.anew = vec![(at(2_000), TransitionKind::Backward), (at(4_000), TransitionKind::CameBack)];
+        back.absences = vec![(at(100), Some(at(2_100))), (at(4_500), None)];
+        let lines = restarts(&[back.clone(), back], &[at(-9), at(50), at(60), at(70)], &frame(5_400, &[]));
+        let told: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.values.clone())).collect();
+        assert_eq!(told.len(), 4);
+        assert_eq!(told[0], (MANAGER, vec![Some(3.0), Some(0.0), Some(0.0)]));
+        assert!(told.contains(&("set back", vec![Some(0.0), Some(2.0), Some(0.0)])));
+        assert!(told.contains(&("out of killed", vec![Some(0.0), Some(0.0), Some(2.0)])));
+        assert!(told.contains(&("listed again", vec![Some(0.0), Some(2.0), Some(0.0)])));
     }
 
     #[test]

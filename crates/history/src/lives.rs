@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use dwell_fleet::{Basis, Entry, Key, Life, MachineId, State, Timestamp, VastFacts, seconds_between};
+use dwell_fleet::{Basis, Entry, Key, Life, MachineId, State, Timestamp, TransitionKind, VastFacts, seconds_between};
 use rusqlite::types::ValueRef;
 
 use crate::{FleetId, History, HistoryError, ms, time};
@@ -42,6 +42,7 @@ impl History {
                 entries: Vec::new(),
                 absences: Vec::new(),
                 leaks: Vec::new(),
+                anew: Vec::new(),
             });
         }
         let mut transitions = self.connection.prepare_cached(
@@ -66,12 +67,16 @@ impl History {
                         *back = Some(at);
                     }
                 }
-                _ => life.entries.push(Entry {
-                    state: State::parse(text(row.get_ref(3)?)),
-                    at,
-                    basis: Basis::parse(text(row.get_ref(4)?)).unwrap_or(Basis::FirstSight),
-                    earlier_by_s: row.get(5)?,
-                }),
+                kind => {
+                    let anew = [TransitionKind::Backward, TransitionKind::CameBack].into_iter().find(|it| it.as_str() == kind);
+                    life.anew.extend(anew.map(|kind| (at, kind)));
+                    life.entries.push(Entry {
+                        state: State::parse(text(row.get_ref(3)?)),
+                        at,
+                        basis: Basis::parse(text(row.get_ref(4)?)).unwrap_or(Basis::FirstSight),
+                        earlier_by_s: row.get(5)?,
+                    });
+                }
             }
         }
         let mut leaks = self.connection.prepare_cached(
@@ -130,6 +135,16 @@ impl History {
         // Charts read all of the instances: through the system's own cache, without copying each page.
         self.connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
         Ok(Self { keyed_by_rows: true, ..self })
+    }
+
+    /// When the manager was started, as far as it was told, from `since` to `until`, oldest first.
+    pub fn manager_starts(&self, fleet: FleetId, since: Timestamp, until: Timestamp) -> Result<Vec<Timestamp>, HistoryError> {
+        let starts = self
+            .connection
+            .prepare_cached("SELECT started_ms FROM manager_run WHERE fleet = ?1 AND started_ms >= ?2 AND started_ms < ?3 ORDER BY started_ms")?
+            .query_map((fleet.0, ms(since), ms(until)), |row| Ok(time(row.get(0)?)))?
+            .collect::<Result<_, _>>()?;
+        Ok(starts)
     }
 
     /// When the fleet's history begins: the first sight of any instance.

@@ -41,12 +41,13 @@ enum Kind {
     UntilRunning,
     SpentBefore,
     Endings,
+    Restarts,
     BenchRates,
     Instance,
 }
 
 impl Kind {
-    const ALL: [Kind; 12] = [
+    const ALL: [Kind; 13] = [
         Self::Throughput,
         Self::Cost,
         Self::CostPerProof,
@@ -57,6 +58,7 @@ impl Kind {
         Self::UntilRunning,
         Self::SpentBefore,
         Self::Endings,
+        Self::Restarts,
         Self::BenchRates,
         Self::Instance,
     ];
@@ -114,6 +116,11 @@ impl Kind {
                 "Kills and their reasons",
                 "Instances that were killed, by the manager's reason, and those that were gone without having been killed.",
             ),
+            Self::Restarts => (
+                "restarts",
+                "Restarts",
+                "Starts of the manager, and instances that began anew: set back to an earlier state, out of killed, or listed again after an absence.",
+            ),
             Self::BenchRates => ("bench-rates", "Benchmark rates", "What each instance reported as its benchmark, when it did."),
             Self::Instance => ("instance", "An instance's life", "Its states, flags, log lines and gauges, over one time axis."),
         }
@@ -137,7 +144,7 @@ impl Kind {
 
     fn by(self) -> &'static [By] {
         match self {
-            Self::States | Self::DwellHistogram | Self::Endings | Self::Instance => &[],
+            Self::States | Self::DwellHistogram | Self::Endings | Self::Restarts | Self::Instance => &[],
             _ => &By::ALL,
         }
     }
@@ -277,7 +284,7 @@ impl Asked {
 fn drawn(source: &Source<'_>, asked: &Asked) -> Result<Drawing, ApiError> {
     let lives = || source.history.lives(source.fleet, asked.since, asked.until);
     let mut drawing = match asked.kind {
-        Kind::Throughput | Kind::Cost | Kind::CostPerProof | Kind::States | Kind::Endings | Kind::BenchRates => {
+        Kind::Throughput | Kind::Cost | Kind::CostPerProof | Kind::States | Kind::Endings | Kind::Restarts | Kind::BenchRates => {
             over_time::drawing(source, asked, &lives()?)?
         }
         Kind::Dwell | Kind::DwellBoxes | Kind::DwellHistogram | Kind::UntilRunning | Kind::SpentBefore => {
@@ -553,6 +560,7 @@ mod tests {
             entries: Vec::new(),
             absences: Vec::new(),
             leaks: Vec::new(),
+            anew: Vec::new(),
         };
         let lives: Vec<Life> = ["b", "b", "b", "a", "a", "c", "d", "e", "f", "g", "h"].map(life).into_iter().collect();
         let places = |names: &[&str]| tints(names, &lives, By::Gpu);

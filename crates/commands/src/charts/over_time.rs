@@ -37,7 +37,12 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked, lives: &[Life]) -> Res
     if asked.kind == Kind::BenchRates {
         return Ok(rates(source, asked, lives));
     }
-    let told = lines(asked, lives, &frame);
+    let told = if asked.kind == Kind::Restarts {
+        let manager = source.history.manager_starts(source.fleet, asked.since, asked.until)?;
+        counted(over_time::restarts(lives, &manager, &frame), "anew")
+    } else {
+        lines(asked, lives, &frame)
+    };
     let x = asked.time_axis(source);
     let known = |line: &Line| line.values.iter().any(Option::is_some);
     if !told.lines.iter().any(known) {
@@ -47,6 +52,7 @@ pub(super) fn drawing(source: &Source<'_>, asked: &Asked, lives: &[Life]) -> Res
             _ if told.lines.is_empty() => match asked.kind {
                 Kind::Endings if frame.blind().is_empty() => "Nobody was killed or went missing in this time.",
                 Kind::Endings => "Nobody was killed or went missing in this time, as far as it was watched.",
+                Kind::Restarts => "Neither the manager nor an instance began anew in this time, as far as it was watched.",
                 Kind::Throughput | Kind::CostPerProof => "Nobody that was running in this time has reported a benchmark rate.",
                 Kind::Cost => "Nobody with a price was rented in this time.",
                 _ => "There was no instance in this time.",
@@ -102,6 +108,12 @@ fn seconds(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0
 }
 
+/// Things that happened, each step's number of them.
+fn counted(lines: Vec<Line>, unit: &'static str) -> Told {
+    let tints = (0..lines.len()).map(Tint::Group).collect();
+    Told { tints, lines, unit, together: Together::Stacked, notes: Vec::new(), counted: true }
+}
+
 fn lines(asked: &Asked, lives: &[Life], frame: &Frame) -> Told {
     let left_out = |not_told: usize, what: &str| match not_told {
         0 => Vec::new(),
@@ -130,11 +142,7 @@ fn lines(asked: &Asked, lives: &[Life], frame: &Frame) -> Told {
             let tints = lines.iter().map(|line| Tint::State(State::parse(&line.name).rank().map_or(0, usize::from))).collect();
             Told { lines, tints, unit: "instances", together: Together::Stacked, notes: Vec::new(), counted: false }
         }
-        Kind::Endings => {
-            let lines = over_time::endings(lives, frame);
-            let tints = (0..lines.len()).map(Tint::Group).collect();
-            Told { tints, lines, unit: "ended", together: Together::Stacked, notes: Vec::new(), counted: true }
-        }
+        Kind::Endings => counted(over_time::endings(lives, frame), "ended"),
         _ => grouped(over_time::throughput(lives, frame, asked.by), "proofs/h", Together::Stacked, "benchmark rate"),
     }
 }
@@ -329,6 +337,10 @@ pub(super) fn behind<'a>(asked: &Asked, lives: &'a [Life], request: &ChartBehind
                 } else if let Some((gone, _)) = gone.filter(|_| life.entries.last().is_none_or(|it| it.state != State::Killed)) {
                     found.push((life, format!("vanished {}", time_words(*gone, zone))));
                 }
+            }
+            Kind::Restarts => {
+                let mut anew = over_time::anew(life).filter(|(at, what)| *at >= from && *at < to && wanted(what));
+                found.extend(anew.next().map(|(at, what)| (life, format!("{what} {}", time_words(at, zone)))));
             }
             _ => {
                 let counts = |span: &dwell_fleet::Span<'_>| match asked.kind {

@@ -53,6 +53,10 @@ dollars_per_h = 0.3
 kind = "no-kernel-image"
 target = { wave = "doomed" }
 at = "0s"
+[[fault]]
+kind = "mgr-restart-lost-logs"
+at = "4h"
+for = "1m"
 "#;
 
 /// The night, watched once for all tests.
@@ -165,6 +169,7 @@ fn who_is_behind_a_number_is_found() {
     let last = states.readings.last().unwrap();
     assert_eq!(behind("states", last.from, last.to, Some("running")).all, 7, "three and four");
     assert_eq!(behind("endings", 0.0, 4e9, None).all, 3);
+    assert_eq!(behind("restarts", 0.0, 4e9, None).all, 0, "the manager alone began anew");
     let longest = behind("dwell", 1_800.0, 1_800.0, Some("RTX 3090"));
     assert!(longest.all == 3 && longest.instances[0].was.starts_with("killed after 45 m"), "{longest:?}");
     let boxes = archive().chart(&request("until-running", "gpu")).unwrap();
