@@ -209,6 +209,15 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: HistoryCommand,
     },
+    /// Offers that could be rented: what each would prove and by what, what that costs, how its machine did before; cheapest
+    /// proofs first. From vast.ai with a key, else from the manager.
+    Offers {
+        #[command(flatten)]
+        market: MarketArgs,
+        /// Those that cannot work as well, with why.
+        #[arg(long)]
+        all: bool,
+    },
     /// Kill instances: the manager marks them killed and has their rentals destroyed. Verified afterwards.
     Kill {
         #[command(flatten)]
@@ -301,6 +310,60 @@ pub(crate) struct Act {
     /// Time between two readings that show what came of it.
     #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
     pub(crate) every: Duration,
+}
+
+/// Which offers.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MarketArgs {
+    /// Filters in vast.ai's own language, e.g. 'gpu_name=RTX_4090 dph<=0.5 geolocation in [NO,SE]'; in place of those that follow
+    /// from what the image needs.
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) filter: Option<String>,
+    /// Card model, e.g. "RTX 4090".
+    #[arg(long)]
+    pub(crate) gpu: Option<String>,
+    /// Exactly so many cards.
+    #[arg(long)]
+    pub(crate) cards: Option<u64>,
+    /// Highest price, dollars per hour.
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) at_most: Option<f64>,
+    /// Disk, GB; the price includes it.
+    #[arg(long, default_value_t = 250.0, value_name = "GB")]
+    pub(crate) disk: f64,
+    /// Memory that the prover needs, GB.
+    #[arg(long, default_value_t = 240.0, value_name = "GB")]
+    pub(crate) ram: f64,
+    /// CUDA that the image was built with.
+    #[arg(long, default_value_t = 13.0, value_name = "VERSION")]
+    pub(crate) cuda: f64,
+    /// Oldest driver that will do, e.g. 570.133.
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) driver: Option<String>,
+    /// Compute capabilities that the image has kernels for, e.g. 8.6,8.9,12.0. All where not given.
+    #[arg(long, value_delimiter = ',', value_parser = compute_cap, value_name = "LIST")]
+    pub(crate) compute_cap: Vec<u64>,
+    /// At most so many.
+    #[arg(long, default_value_t = 40, value_name = "N")]
+    pub(crate) limit: u32,
+    /// Whose key: the name of an account.
+    #[arg(long)]
+    pub(crate) account: Option<String>,
+    /// Where vast.ai answers: a simulated one, for trying things.
+    #[arg(long, env = "VAST_URL", value_name = "URL")]
+    pub(crate) vast_url: Option<String>,
+}
+
+/// `8.6`, `86` or `sm_86` as vast.ai writes it: 860.
+fn compute_cap(text: &str) -> Result<u64, String> {
+    let plain = text.trim().trim_start_matches("sm_");
+    let cap = match plain.split_once('.') {
+        Some((major, minor)) => {
+            major.parse::<u64>().ok().zip(minor.parse::<u64>().ok().filter(|it| *it < 10)).map(|(a, b)| a * 100 + b * 10)
+        }
+        None => plain.parse::<u64>().ok().map(|cap| if cap < 200 { cap * 10 } else { cap }),
+    };
+    cap.filter(|cap| (300..3_000).contains(cap)).ok_or_else(|| format!("{text:?} is no compute capability such as 8.6"))
 }
 
 /// Which time.
@@ -530,24 +593,6 @@ pub(crate) enum VastCommand {
         /// Read the manager as well, and put its rows beside them: what is billed and unknown to it stands out.
         #[arg(long)]
         with_manager: bool,
-    },
-    /// Offers that can be rented now, with what each is predicted to prove; cheapest proofs first where that is known.
-    Offers {
-        /// Card model, e.g. "RTX 4090".
-        #[arg(long)]
-        gpu: Option<String>,
-        /// Exactly so many cards.
-        #[arg(long)]
-        cards: Option<u64>,
-        /// Highest price, dollars per hour.
-        #[arg(long, value_name = "DOLLARS")]
-        at_most: Option<f64>,
-        /// Disk, GB; the price includes it.
-        #[arg(long, default_value_t = 200.0, value_name = "GB")]
-        disk: f64,
-        /// At most so many.
-        #[arg(long, default_value_t = 20, value_name = "N")]
-        limit: usize,
     },
     /// The account and its credit.
     User,

@@ -7,6 +7,7 @@ mod diagnose;
 mod drill;
 mod kept;
 mod machine;
+mod offers;
 mod print;
 mod run;
 mod vast;

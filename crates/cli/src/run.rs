@@ -23,6 +23,7 @@ use crate::diagnose::{self, Wanted};
 use crate::drill;
 use crate::kept;
 use crate::machine;
+use crate::offers;
 use crate::print::{self, clean, out, remark};
 use crate::vast;
 
@@ -106,6 +107,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             };
             vast::tell_prediction(args, &machine, *price).await
         }
+        Command::Offers { market, all } => offers::offers(args, market, *all).await,
         Command::Kill { act } => acting::act(args, "kill", None, act).await,
         Command::Destroy { act } => acting::act(args, "destroy", None, act).await,
         Command::Stop { act } => acting::act(args, "stop", None, act).await,

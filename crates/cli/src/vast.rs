@@ -6,10 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use dwell_commands::benchmark::calibrate::{self, Estimate, Observed};
 use dwell_commands::dto::Rentals;
-use dwell_commands::{
-    App, Described, Folder, Look, OfferQuery, Prediction, SecretString, VastClient, VastListed, VastOffer, estimate_offer,
-    forecast, forecast_offer, observed_rates,
-};
+use dwell_commands::{App, Described, Folder, Look, SecretString, VastClient, VastListed, forecast, observed_rates};
 use serde_json::json;
 
 use crate::args::{Args, KeysCommand, VastCommand};
@@ -117,31 +114,6 @@ pub(crate) async fn vast(
                 tell_joined(&rentals);
             }
         }
-        VastCommand::Offers { gpu, cards, at_most, disk, limit } => {
-            let query = OfferQuery {
-                gpu_name: gpu.clone(),
-                num_gpus: *cards,
-                dollars_per_h_max: *at_most,
-                disk_gb: *disk,
-                limit: *limit,
-            };
-            let offers = client.offers(&query).await.map_err(dwell_commands::ApiError::from)?;
-            let observed = rates(args).await?;
-            let mut offers: Vec<Known> = offers
-                .into_iter()
-                .map(|offer| {
-                    let prediction = forecast_offer(&offer);
-                    Known { estimate: estimate_offer(&offer, prediction.as_ref(), &observed), prediction, offer }
-                })
-                .collect();
-            let dear = |it: &Known| it.dollars_a_proof().unwrap_or(f64::MAX);
-            offers.sort_by(|one, other| dear(one).total_cmp(&dear(other)));
-            if args.json {
-                print::json(&offers.iter().map(told_offer).collect::<Vec<_>>(), true)?;
-            } else {
-                tell_offers(&offers);
-            }
-        }
         VastCommand::Instances { with_manager: false } => {
             let rentals = client.list().await.map_err(dwell_commands::ApiError::from)?;
             if args.json {
@@ -237,98 +209,6 @@ fn tell_joined(rentals: &Rentals) {
     }
     for row in &rentals.without_rental {
         out(&format!("the manager has {} as {}, and this account does not list it", clean(&row.id), clean(&row.state)));
-    }
-}
-
-/// An offer, and what is known of what it would prove.
-struct Known {
-    offer: VastOffer,
-    prediction: Option<Prediction>,
-    estimate: Option<Estimate>,
-}
-
-impl Known {
-    fn dollars_a_proof(&self) -> Option<f64> {
-        Some(self.offer.dollars_per_h? / self.estimate?.proofs_per_h)
-    }
-}
-
-fn told_offer(known: &Known) -> serde_json::Value {
-    let it = &known.offer;
-    json!({
-        "prediction": known.prediction,
-        "estimate": known.estimate,
-        "dollars_per_proof": known.dollars_a_proof(),
-        "pcie_gb_s": it.pcie_gb_s,
-        "cpu_threads": it.cpu_threads,
-        "share": it.share,
-        "id": it.id,
-        "machine_id": it.machine_id,
-        "host_id": it.host_id,
-        "gpu_name": it.gpu_name,
-        "num_gpus": it.num_gpus,
-        "gpu_ram_mb": it.gpu_ram_mb,
-        "dollars_per_h": it.dollars_per_h,
-        "geolocation": it.geolocation,
-        "reliability": it.reliability,
-        "inet_down_mbps": it.inet_down_mbps,
-        "cuda_max": it.cuda_max,
-        "cpu_ram_mb": it.cpu_ram_mb,
-        "lasts_s": it.lasts_s,
-        "verified": it.verified,
-    })
-}
-
-fn tell_offers(offers: &[Known]) {
-    if offers.is_empty() {
-        remark("no offer fits: that is usual for a narrow search");
-        return;
-    }
-    let dash = || "\u{2013}".to_owned();
-    let number = |value: Option<f64>, decimals: usize| value.map_or_else(dash, |value| format!("{value:.decimals$}"));
-    let mut table = print::table(&[
-        "Offer",
-        "GPU",
-        "Cards",
-        "$/h",
-        "Proofs/h",
-        "$/proof",
-        "By",
-        "Limited by",
-        "PCIe GB/s",
-        "RAM GB",
-        "Up %",
-        "Machine",
-        "Place",
-    ]);
-    for known in offers {
-        let (it, estimate) = (&known.offer, known.estimate.as_ref());
-        let range = estimate.map(|told| format!("{:.0} to {:.0}", told.least, told.most));
-        let by = estimate.map(|told| match told.basis {
-            calibrate::Basis::Machine => format!("itself ({})", told.benchmarks),
-            calibrate::Basis::SameCards => format!("same cards ({})", told.benchmarks),
-            calibrate::Basis::Model => "model".to_owned(),
-        });
-        table.add_row([
-            it.id.to_string(),
-            it.gpu_name.as_deref().map_or_else(dash, clean),
-            it.num_gpus.map_or_else(dash, |count| count.to_string()),
-            number(it.dollars_per_h, 3),
-            range.unwrap_or_else(|| "not predicted".to_owned()),
-            number(known.dollars_a_proof(), 4),
-            by.unwrap_or_else(dash),
-            known.prediction.as_ref().map_or_else(dash, |told| told.limit.as_str().to_owned()),
-            number(it.pcie_gb_s, 1),
-            number(it.cpu_ram_mb.map(|mb| mb * it.share.unwrap_or(1.0) / 1000.0), 0),
-            number(it.reliability.map(|share| share * 100.0), 1),
-            it.machine_id.map_or_else(dash, |id| id.to_string()),
-            it.geolocation.as_deref().map_or_else(dash, clean),
-        ]);
-    }
-    out(&table.to_string());
-    let by_model = |known: &Known| known.estimate.is_some_and(|told| told.basis == calibrate::Basis::Model);
-    if offers.iter().any(by_model) {
-        remark("\"model\": by card, link and host, and not calibrated: compare offers by it, do not count on it");
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod error;
 mod manager;
+mod query;
 mod request;
 mod ssh;
 mod tunnel;
@@ -17,4 +18,4 @@ pub use manager::{Answered, Limits, ManagerClient};
 pub use request::{Call, Method, SIMULATED_HEADER};
 pub use ssh::{ProbeRun, Ssh, SshTarget, probe_by_hand};
 pub use tunnel::{Tunnel, TunnelState};
-pub use vast::{OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};
+pub use vast::{Create, OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};

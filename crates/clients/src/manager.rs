@@ -234,6 +234,19 @@ impl ManagerClient {
         self.send::<serde_json::Value>(&Call::kill(&body)).await.map(drop)
     }
 
+    /// Has the manager rent an offer; vast.ai's number of it, where the answer names one. The manager labels nothing: a new rental on
+    /// the same machine tells whether it was rented.
+    pub async fn deploy(&self, wanted: &wire::DeployRequest) -> Result<Option<u64>, FetchError> {
+        let answer: wire::DeployAnswer = self.send(&Call::deploy(wanted)).await?.value;
+        match answer.ok {
+            Some(false) => {
+                let words = answer.message.unwrap_or_else(|| "without a word".to_owned());
+                Err(FetchError::new(Code::ManagerFailed, format!("the manager could not rent it: {words:?}")))
+            }
+            _ => Ok(answer.instance_id.filter(|id| *id > 0)),
+        }
+    }
+
     /// Puts a machine on the list of bad hosts: its instances are destroyed within a minute.
     pub async fn ban(&self, machine_id: &str, reason: &str) -> Result<(), FetchError> {
         self.send::<serde_json::Value>(&Call::add_bad_host(machine_id, reason)).await.map(drop)

@@ -15,6 +15,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
+use crate::query::filters;
 use crate::{Code, FetchError, Limits};
 
 /// Where vast.ai answers.
@@ -26,6 +27,8 @@ const WITHIN: Duration = Duration::from_secs(30);
 const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(6)];
 /// Longest label, characters.
 const LABEL_CHARACTERS_MAX: usize = 256;
+/// How a rental is reached, as vast.ai's own client asks for it.
+const RUN_TYPE: &str = "ssh_direc ssh_proxy";
 /// Offers that are read at most.
 const OFFERS_MAX: usize = 1_000;
 /// Largest answer read, bytes. A page of 25 records is about 100 KiB.
@@ -49,6 +52,8 @@ pub struct VastListed {
     pub gpu_name: Option<String>,
     /// Image.
     pub image: Option<String>,
+    /// Machine.
+    pub machine_id: Option<u64>,
 }
 
 /// The account behind a key.
@@ -97,6 +102,27 @@ pub struct VastOffer {
     pub lasts_s: Option<f64>,
     /// vast.ai has verified the machine.
     pub verified: Option<bool>,
+    /// Compute capability times 100: 860 is sm_86.
+    pub compute_cap: Option<u64>,
+    /// The driver.
+    pub driver_version: Option<String>,
+    /// Disk that can be had, GB.
+    pub disk_gb: Option<f64>,
+}
+
+/// What is to be rented.
+#[derive(Debug, Clone, Default)]
+pub struct Create {
+    /// Image reference.
+    pub image: String,
+    /// Label, by which it is found again where the answer is lost.
+    pub label: String,
+    /// Disk, GB; it cannot be made larger afterwards.
+    pub disk_gb: f64,
+    /// What the container runs at its start.
+    pub onstart: Option<String>,
+    /// Its environment; values can be secrets.
+    pub env: Vec<(String, SecretString)>,
 }
 
 /// What is looked for. Filters that are not given are not sent.
@@ -108,6 +134,8 @@ pub struct OfferQuery {
     pub num_gpus: Option<u64>,
     /// Highest price, US dollars per hour.
     pub dollars_per_h_max: Option<f64>,
+    /// Further filters, in the language of vast.ai's own client: `gpu_ram>12.5 cuda_vers>=13.0`.
+    pub filter: Option<String>,
     /// Disk, GB: the price includes it.
     pub disk_gb: f64,
     /// At most so many.
@@ -142,6 +170,7 @@ struct Paces {
     change: DefaultDirectRateLimiter,
     reboot: DefaultDirectRateLimiter,
     destroy: DefaultDirectRateLimiter,
+    create: DefaultDirectRateLimiter,
 }
 
 /// The paces of every client of one address, however many there are in this process.
@@ -158,6 +187,7 @@ fn paces_of(base: &Url) -> Arc<Paces> {
             change: pace(second),
             reboot: pace(second),
             destroy: pace(second * 3),
+            create: pace(Duration::from_millis(4_500)),
         })
     };
     let mut paces = PACES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -351,6 +381,12 @@ impl VastClient {
             "allocated_storage": query.disk_gb,
             "limit": limit,
         });
+        if let Some(filter) = &query.filter {
+            let filters = filters(filter).map_err(|why| FetchError::new(Code::Refused, why))?;
+            for (field, rule) in filters {
+                body[field] = rule;
+            }
+        }
         if let Some(name) = &query.gpu_name {
             // An underscore matches nothing here; it is how people write the name.
             body["gpu_name"] = json!({ "eq": name.replace('_', " ") });
@@ -365,6 +401,32 @@ impl VastClient {
         let offers =
             answer["offers"].as_array().ok_or_else(|| FetchError::new(Code::NotVast, "vast.ai's answer has no offers"))?;
         Ok(offers.iter().take(limit).filter_map(offer).collect())
+    }
+
+    /// Rents an offer; vast.ai's number of it, where the answer names one. An answer that is lost says nothing: the list, by the
+    /// label, tells whether it was rented. Never sent again by itself.
+    pub async fn create(&self, offer_id: u64, wanted: &Create) -> Result<Option<u64>, FetchError> {
+        if wanted.label.chars().count() > LABEL_CHARACTERS_MAX {
+            return Err(FetchError::new(Code::Refused, format!("a label has {LABEL_CHARACTERS_MAX} characters at most")));
+        }
+        self.paces.create.until_ready().await;
+        let env: serde_json::Map<String, Value> =
+            wanted.env.iter().map(|(name, value)| (name.clone(), Value::from(value.expose_secret()))).collect();
+        let mut body = json!({
+            "client_id": "me",
+            "image": wanted.image,
+            "label": wanted.label,
+            "disk": wanted.disk_gb,
+            "runtype": RUN_TYPE,
+            "env": env,
+            // Otherwise a machine that is gone meanwhile gives a stopped rental whose disk is billed.
+            "cancel_unavail": true,
+        });
+        if let Some(script) = &wanted.onstart {
+            body["onstart"] = Value::from(script.as_str());
+        }
+        let answer = self.send(reqwest::Method::PUT, &format!("/api/v0/asks/{offer_id}/"), &[], Some(body)).await?;
+        Ok(answer["new_contract"].as_u64())
     }
 
     /// Labels a rental.
@@ -442,6 +504,13 @@ impl VastClient {
     }
 }
 
+impl VastOffer {
+    /// An offer as vast.ai or the manager gives it; `None` where it has no number.
+    pub fn read(record: &Value) -> Option<Self> {
+        offer(record)
+    }
+}
+
 impl VastListed {
     /// A record of the list; `None` where it has no number.
     pub fn read(record: &Value) -> Option<Self> {
@@ -470,6 +539,9 @@ fn offer(offer: &Value) -> Option<VastOffer> {
         pcie_gb_s: number("pcie_bw").filter(|rate| *rate > 0.0),
         lasts_s: number("duration"),
         verified: offer["verification"].as_str().map(|word| word == "verified"),
+        compute_cap: offer["compute_cap"].as_u64(),
+        driver_version: text("driver_version"),
+        disk_gb: number("disk_space"),
     })
 }
 
@@ -479,6 +551,7 @@ fn listed(record: &Value) -> Option<VastListed> {
         record: wire::vast_record(record),
         gpu_name: record["gpu_name"].as_str().map(str::to_owned),
         image: record["image_uuid"].as_str().map(str::to_owned),
+        machine_id: record["machine_id"].as_u64(),
     })
 }
 

@@ -22,6 +22,7 @@ use crate::hub::Hub;
 use crate::incident;
 use crate::keys::{self, SessionKeys};
 use crate::live::{self, Live, Means};
+use crate::offers;
 use crate::play::{self, Flags, Play};
 use crate::rentals;
 use crate::settings::{Folder, Settings};
@@ -55,6 +56,9 @@ pub struct App {
     workbench: Workbench,
     acting: Acting,
 }
+
+/// How a fleet is reached.
+type Ways = (Option<ManagerClient>, Option<Arc<dwell_simulator::Served>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -733,6 +737,22 @@ impl App {
     pub async fn save_bench(&self, request: SaveBench) -> Result<SavedFile, ApiError> {
         let (name, bytes) = self.workbench.file(&request)?;
         Ok(SavedFile { path: self.folder.export(&name, &bytes)?.display().to_string() })
+    }
+
+    /// Offers that could be rented, with what is known of each.
+    pub async fn offers(&self, request: OffersRequest) -> Result<OffersView, ApiError> {
+        let (manager, served) = self.ways().await?;
+        let hands = self.hands(manager, served, KEY_SOON).await?;
+        let market = offers::market(hands.manager.as_ref(), hands.vast.first(), &request).await?;
+        let past = self.kept(offers::past).await?;
+        Ok(offers::view(market, &past, &request, hands.clock.now()))
+    }
+
+    /// The manager of a connected fleet, or the served world of a simulated one.
+    async fn ways(&self) -> Result<Ways, ApiError> {
+        let state = self.state.lock().await;
+        let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+        Ok((session.manager.clone(), session.served.clone()))
     }
 
     /// Plans what is to be done. Nothing is done.

@@ -4,7 +4,8 @@ use dwell_bench::calibrate::{Estimate, Observed, estimate};
 use dwell_bench::cards::model_of;
 use dwell_bench::predict::{HostFigures, Prediction, predict};
 use dwell_clients::{ManagerClient, VastOffer};
-use dwell_history::History;
+use dwell_history::{History, RateRecord};
+use dwell_wire::HostPerf;
 
 use crate::ApiError;
 use crate::settings::Folder;
@@ -92,28 +93,31 @@ pub async fn observed_rates(folder: &Folder, manager: Option<&ManagerClient>) ->
         }
         History::open(&path).and_then(|history| history.bench_rates(false, RATES_MAX)).unwrap_or_default()
     });
-    let mut observed: Vec<Observed> = kept
-        .await
-        .unwrap_or_default()
-        .into_iter()
-        .map(|record| Observed {
-            machine: record.machine.map(|machine| machine.0),
-            gpu: record.gpu_name,
-            cards: u32::try_from(record.num_gpus).unwrap_or(u32::MAX),
-            proofs_per_h: record.proofs_per_h,
-        })
-        .collect();
-    let Some(manager) = manager else { return observed };
-    let known: std::collections::HashSet<u64> = observed.iter().filter_map(|it| it.machine).collect();
-    let remembered = manager.host_perf().await.unwrap_or_default();
-    observed.extend(remembered.into_iter().filter_map(|it| {
-        let machine = it.machine_id.filter(|machine| !known.contains(machine))?;
-        Some(Observed {
-            machine: Some(machine),
-            gpu: it.gpu_name?,
-            cards: u32::try_from(it.num_gpus.unwrap_or(1)).ok()?,
-            proofs_per_h: it.bench_rate.filter(|rate| *rate > 0.0)?,
-        })
-    }));
-    observed
+    let mut rates: Vec<Observed> = kept.await.unwrap_or_default().into_iter().map(observed).collect();
+    let Some(manager) = manager else { return rates };
+    let known: std::collections::HashSet<u64> = rates.iter().filter_map(|it| it.machine).collect();
+    let told = manager.host_perf().await.unwrap_or_default();
+    let unknown = |it: &Observed| it.machine.is_some_and(|machine| !known.contains(&machine));
+    rates.extend(told.into_iter().filter_map(remembered).filter(unknown));
+    rates
+}
+
+/// A rate of history.
+pub(crate) fn observed(record: RateRecord) -> Observed {
+    Observed {
+        machine: record.machine.map(|machine| machine.0),
+        gpu: record.gpu_name,
+        cards: u32::try_from(record.num_gpus).unwrap_or(u32::MAX),
+        proofs_per_h: record.proofs_per_h,
+    }
+}
+
+/// The best rate that the manager remembers of a machine.
+pub(crate) fn remembered(rate: HostPerf) -> Option<Observed> {
+    Some(Observed {
+        machine: rate.machine_id,
+        gpu: rate.gpu_name?,
+        cards: u32::try_from(rate.num_gpus.unwrap_or(1)).ok()?,
+        proofs_per_h: rate.bench_rate.filter(|rate| *rate > 0.0)?,
+    })
 }

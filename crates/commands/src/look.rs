@@ -15,6 +15,7 @@ use crate::drive::{Clock, Driver};
 use crate::dto::*;
 use crate::keys;
 use crate::live::{self, Live, Means};
+use crate::offers;
 use crate::rentals;
 use crate::settings::{Folder, Settings};
 
@@ -138,6 +139,14 @@ impl Look {
             _ => None,
         };
         Ok(Planned { plan: act::plan(Some(&view), rentals.as_ref(), request, !self.may_act()?)? })
+    }
+
+    /// Offers that could be rented, with what is known of each: by what was watched of this fleet, and by its manager.
+    pub async fn offers(&self, request: &OffersRequest) -> Result<OffersView, ApiError> {
+        let vast = self.live.vast.as_ref().ok().and_then(|clients| clients.first());
+        let market = offers::market(self.live.manager.as_ref(), vast, request).await?;
+        let past = self.driver.with_kept(offers::past)?;
+        Ok(offers::view(market, &past, request, Clock::System.now()))
     }
 
     /// Carries out a plan and waits for what comes of it; every step is told as it is written down.

@@ -35,6 +35,7 @@ macro_rules! for_each_command {
             save_chart(SaveChart) -> SavedFile, view, "Save a chart as a file", "";
             search_logs(SearchLogs) -> FoundLogs, read, "Search all kept logs", "";
             export_history(ExportHistory) -> ExportedFile, view, "Export a part of history", "";
+            offers(OffersRequest) -> OffersView, read, "Show offers: what could be rented, and what it would prove", "g o";
             plan(PlanRequest) -> PlanView, read, "Plan what is to be done: kill, destroy, stop, ban, ...", "";
             carry_out(CarryOut) -> Acts, act, "Carry out a plan", "";
             acts(Nothing) -> Acts, read, "Show the journal of what was done", "g j";

@@ -36,7 +36,7 @@ pub use import::Imported;
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
 pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
 pub use notes::{Closing, NOTE_CHARACTERS_MAX, Note, NoteKind, SeenBefore};
-pub use rates::RateRecord;
+pub use rates::{MachinePast, RateRecord};
 pub use record::Answer;
 pub use search::{Found, FoundLine, SEARCHED_MOST, Search};
 pub use upkeep::{FULL_S, Limits, MINUTES_S, Size, Upkept};

@@ -1,5 +1,7 @@
 //! Benchmark rates that instances reported: what machines prove, measured.
 
+use std::collections::HashMap;
+
 use dwell_fleet::{MachineId, Timestamp};
 
 use crate::{History, HistoryError, time};
@@ -19,6 +21,17 @@ pub struct RateRecord {
     pub cpu_ram_mib: Option<f64>,
     /// When its benchmark was reported, else when it was last listed.
     pub at: Timestamp,
+}
+
+/// What became of the rentals on one machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MachinePast {
+    /// Rentals.
+    pub rented: usize,
+    /// Of these: proved.
+    pub got_running: usize,
+    /// Of these: flagged as stalled, invisible or contradicted.
+    pub flagged: usize,
 }
 
 impl History {
@@ -45,5 +58,25 @@ impl History {
             })?
             .collect::<Result<_, _>>()?;
         Ok(records)
+    }
+
+    /// What became of the rentals on each machine, of all fleets, real ones or simulated ones.
+    pub fn machines(&self, simulated: bool) -> Result<HashMap<MachineId, MachinePast>, HistoryError> {
+        let machines = self
+            .connection
+            .prepare_cached(
+                "SELECT i.machine_id, count(*),
+                        sum(EXISTS (SELECT 1 FROM transition t WHERE t.instance = i.id AND t.to_state = 'running')),
+                        sum(EXISTS (SELECT 1 FROM flag f WHERE f.instance = i.id AND f.kind IN ('stalled', 'invisible', 'contradicted')))
+                 FROM instance i JOIN fleet ON fleet.id = i.fleet
+                 WHERE i.machine_id IS NOT NULL AND i.merged_into IS NULL AND (simulated <> '') = ?1 GROUP BY i.machine_id",
+            )?
+            .query_map([simulated], |row| {
+                let count = |index: usize| row.get::<_, i64>(index).map(|count| usize::try_from(count).unwrap_or(0));
+                let past = MachinePast { rented: count(1)?, got_running: count(2)?, flagged: count(3)? };
+                Ok((MachineId(row.get::<_, i64>(0)?.unsigned_abs()), past))
+            })?
+            .collect::<Result<_, _>>()?;
+        Ok(machines)
     }
 }
