@@ -1,6 +1,7 @@
 //! The application: which fleet is watched, and every command as one function.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
-use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience};
+use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout};
 use crate::archive::{self, Archive};
 use crate::charts::{self, ChartForm, Source};
 use crate::drive::{Ask, Clock, Driver, KeptDeed, NewNote};
@@ -22,7 +23,7 @@ use crate::hub::Hub;
 use crate::incident;
 use crate::keys::{self, SessionKeys};
 use crate::live::{self, Live, Means};
-use crate::offers;
+use crate::offers::{self, Past};
 use crate::play::{self, Flags, Play};
 use crate::rentals;
 use crate::settings::{Folder, Settings};
@@ -79,7 +80,7 @@ struct Session {
     /// What was done is written here: beside the history, or in memory.
     journal: Journal,
     /// A simulation may be acted on; of a connected fleet that is set with it.
-    simulation_may_act: bool,
+    simulation_may_act: Arc<AtomicBool>,
 }
 
 /// What to watch from the start.
@@ -169,6 +170,14 @@ pub(crate) fn client_of(ssh: Ssh, address: &str, through: Option<&str>, limits: 
         Some(target) => ManagerClient::through(ssh, SshTarget::new(target)?, address, limits)?,
         None => ManagerClient::new(address, limits)?,
     })
+}
+
+/// Asks a watch, and waits for its answer.
+async fn answer_of<T>(asks: &mpsc::Sender<Ask>, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, ApiError> {
+    let (reply, answer) = oneshot::channel();
+    let ended = || ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again");
+    asks.send(make(reply)).await.map_err(|_| ended())?;
+    answer.await.map_err(|_| ended())
 }
 
 fn unknown_form(format: &str, known: &str) -> ApiError {
@@ -299,7 +308,7 @@ impl App {
         }));
         let live = manager.clone();
         state.session =
-            Some(Session { name, asks, served, drill, manager, journal: Arc::clone(&journal), simulation_may_act: false });
+            Some(Session { name, asks, served, drill, manager, journal: Arc::clone(&journal), simulation_may_act: Arc::default() });
         drop(state);
         if let Some(manager) = live {
             let (fleet, hands) = (manager.base().to_owned(), self.hands(Some(manager), None, KEY_SOON).await?);
@@ -334,7 +343,7 @@ impl App {
         let state = self.state.lock().await;
         let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
         if session.manager.is_none() {
-            return Ok(session.simulation_may_act);
+            return Ok(session.simulation_may_act.load(Ordering::Relaxed));
         }
         let settings = Settings::load(&self.folder)?;
         Ok(settings.named(&session.name).is_ok_and(|fleet| fleet.may_act))
@@ -345,10 +354,7 @@ impl App {
             let state = self.state.lock().await;
             state.session.as_ref().ok_or_else(ApiError::no_fleet)?.asks.clone()
         };
-        let (reply, answer) = oneshot::channel();
-        let ended = |_| ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again");
-        asks.send(make(reply)).await.map_err(|_| ended(()))?;
-        answer.await.map_err(|_| ended(()))
+        answer_of(&asks, make).await
     }
 
     async fn tell(&self, ask: Ask) -> Result<Nothing, ApiError> {
@@ -757,7 +763,6 @@ impl App {
 
     /// Plans what is to be done. Nothing is done.
     pub async fn plan(&self, request: PlanRequest) -> Result<PlanView, ApiError> {
-        self.not_in_a_drill().await?;
         let read_only = !self.may_act().await?;
         let view = self.ask(Ask::Fleet).await?;
         // vast.ai is asked only for a number that the manager does not know.
@@ -773,7 +778,6 @@ impl App {
     /// Carries out a plan, once. What comes of it is told by the journal as it happens.
     pub async fn carry_out(&self, request: CarryOut) -> Result<Acts, ApiError> {
         let leave = self.leave().await?;
-        self.not_in_a_drill().await?;
         let (manager, served, journal) = {
             let state = self.state.lock().await;
             let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
@@ -785,14 +789,110 @@ impl App {
         self.acts(Nothing {}).await
     }
 
+    /// Plans a deployment or a rolling replacement. Nothing is done.
+    pub async fn plan_rollout(&self, request: RolloutRequest) -> Result<RolloutPlan, ApiError> {
+        let read_only = !self.may_act().await?;
+        let view = self.ask(Ask::Fleet).await?;
+        let rented = match request.rented_before {
+            Some(before) => self.ask(|reply| Ask::Rented(before, reply)).await?.instances,
+            None => Vec::new(),
+        };
+        let (manager, served) = self.ways().await?;
+        let hands = self.hands(manager, served, KEY_SOON).await?;
+        let market = offers::market(hands.manager.as_ref(), hands.vast.first(), &request.market).await?;
+        let past = self.kept(offers::past).await?;
+        let offers = offers::view(market, &past, &request.market, hands.clock.now());
+        let credit = hands.credit().await;
+        let planned = rolling::plan((&view, &rented), &offers, credit, !hands.vast.is_empty(), &request, read_only)?;
+        self.acting.keep_rollout(planned, Clock::System.now())
+    }
+
+    /// Begins what was planned, once. How it goes on is told by the rollouts and the journal.
+    pub async fn begin_rollout(&self, request: CarryOut) -> Result<Rollouts, ApiError> {
+        let leave = self.leave().await?;
+        let journal = self.journal().await?;
+        let (manager, served) = self.ways().await?;
+        let hands = self.hands(manager, served, KEY_WITHIN).await?;
+        let name = self.acting.begin_rollout(leave, &request, &journal, Clock::System.now(), hands.clock.now())?;
+        self.take_steps(leave, &name, hands, &journal).await?;
+        self.rollouts(Nothing {}).await
+    }
+
+    /// Takes the steps of a rollout in the background.
+    async fn take_steps(&self, leave: Leave, name: &str, hands: LiveHands, journal: &Journal) -> Result<(), ApiError> {
+        let (asks, simulated, fleet) = {
+            let state = self.state.lock().await;
+            let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+            let simulated = session.manager.is_none().then(|| Arc::clone(&session.simulation_may_act));
+            (session.asks.clone(), simulated, session.name.clone())
+        };
+        let folder = self.folder.clone();
+        let still = asks.clone();
+        let may_act = move || {
+            if still.is_closed() {
+                return Err("the fleet is not watched any more".to_owned());
+            }
+            let may = match &simulated {
+                Some(may) => may.load(Ordering::Relaxed),
+                None => Settings::load(&folder).is_ok_and(|it| it.named(&fleet).is_ok_and(|fleet| fleet.may_act)),
+            };
+            if may { Ok(()) } else { Err("the fleet was made read-only".to_owned()) }
+        };
+        let of_past = asks.clone();
+        let watching = Watching {
+            fleet: Arc::new(move || {
+                let asks = asks.clone();
+                Box::pin(async move { answer_of(&asks, Ask::Fleet).await })
+            }),
+            past: Arc::new(move || {
+                let asks = of_past.clone();
+                let read = |reply: oneshot::Sender<Result<Past, ApiError>>| {
+                    Ask::Kept(KeptDeed(Box::new(move |driver| drop(reply.send(driver.with_kept(offers::past))))))
+                };
+                Box::pin(async move { answer_of(&asks, read).await? })
+            }),
+        };
+        self.acting.run_rollout(leave, name, Renter { hands, watching }, journal, Patience::default(), Arc::new(may_act))?;
+        Ok(())
+    }
+
+    /// Deployments and replacements, and how they stand.
+    pub async fn rollouts(&self, _: Nothing) -> Result<Rollouts, ApiError> {
+        let address = self.ask(Ask::Fleet).await?.watching.address;
+        rolling::told(&self.journal().await?, &address)
+    }
+
+    /// Begins no new step of a rollout; what is under way is followed.
+    pub async fn pause_rollout(&self, request: RolloutName) -> Result<Rollouts, ApiError> {
+        rolling::pause(&self.journal().await?, &request.name)?;
+        self.rollouts(Nothing {}).await
+    }
+
+    /// Goes on with a rollout that was paused, or left by a process that was ended.
+    pub async fn resume_rollout(&self, request: RolloutName) -> Result<Rollouts, ApiError> {
+        let leave = self.leave().await?;
+        let journal = self.journal().await?;
+        let (manager, served) = self.ways().await?;
+        let hands = self.hands(manager, served, KEY_WITHIN).await?;
+        self.take_steps(leave, &request.name, hands, &journal).await?;
+        self.rollouts(Nothing {}).await
+    }
+
+    /// Takes back what a rollout has not begun.
+    pub async fn take_back_rollout(&self, request: RolloutName) -> Result<Rollouts, ApiError> {
+        rollout::take_back(&self.journal().await?, &request.name, Clock::System.now())?;
+        self.rollouts(Nothing {}).await
+    }
+
+    async fn journal(&self) -> Result<Journal, ApiError> {
+        let state = self.state.lock().await;
+        Ok(Arc::clone(&state.session.as_ref().ok_or_else(ApiError::no_fleet)?.journal))
+    }
+
     /// The journal of what was done.
     pub async fn acts(&self, _: Nothing) -> Result<Acts, ApiError> {
         let may_act = self.may_act().await?;
-        let journal = {
-            let state = self.state.lock().await;
-            Arc::clone(&state.session.as_ref().ok_or_else(ApiError::no_fleet)?.journal)
-        };
-        Ok(Acts { may_act, acts: act::told_of(&journal)? })
+        Ok(Acts { may_act, acts: act::told_of(&self.journal().await?)? })
     }
 
     /// Allows acting on the fleet that is watched, or makes it read-only.
@@ -801,7 +901,7 @@ impl App {
             let mut state = self.state.lock().await;
             let session = state.session.as_mut().ok_or_else(ApiError::no_fleet)?;
             if session.manager.is_none() {
-                session.simulation_may_act = request.allow;
+                session.simulation_may_act.store(request.allow, Ordering::Relaxed);
             } else {
                 let name = session.name.clone();
                 drop(state);
@@ -818,15 +918,6 @@ impl App {
         settings.fleets.iter_mut().filter(|fleet| fleet.name == name).for_each(|fleet| fleet.may_act = allow);
         settings.save(&self.folder)?;
         self.list().await
-    }
-
-    /// A drill is acted on from its banner, which keeps the score.
-    async fn not_in_a_drill(&self) -> Result<(), ApiError> {
-        let state = self.state.lock().await;
-        if state.session.as_ref().is_some_and(|session| session.drill.is_some()) {
-            return Err(ApiError::new("in-a-drill", "this is a drill: act from its banner, which keeps the score"));
-        }
-        Ok(())
     }
 
     /// Reads what is kept of the fleet that is watched: of a simulated one beside its watch, of a connected one from its file, so
@@ -976,7 +1067,13 @@ impl App {
             }
         }
         let at = Clock::System.now();
-        let (ended, view) = self.with_drill(|drill| Ok((drill.end(&rows, &flags, at), drill.view()))).await?;
+        let acts = act::told_of(&self.journal().await?)?;
+        let (ended, view) = self
+            .with_drill(|drill| {
+                drill.acted(&acts);
+                Ok((drill.end(&rows, &flags, at), drill.view()))
+            })
+            .await?;
         if let Some(past) = ended {
             play::keep(&self.folder, past)?;
             self.set_speed(SpeedRequest { speed: 0.0 }).await?;

@@ -209,6 +209,30 @@ pub(crate) fn key(folder: &Folder, session: &SessionKeys, account: Option<&str>)
     }
 }
 
+/// The entry in the keychain of a variable that rentals get.
+fn entry_of(variable: &str) -> String {
+    format!("env:{variable}")
+}
+
+/// Keeps the value of a variable that rentals get; the keychain alone has it.
+pub(crate) fn set_variable(name: &str, value: &SecretString) -> Result<(), ApiError> {
+    let named = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    if !named || value.expose_secret().is_empty() {
+        return Err(ApiError::new("bad-request", "a variable has letters, digits and _ in its name, and a value"));
+    }
+    with_entry(&entry_of(name), |entry| entry.set_password(value.expose_secret())).map_err(|error| unavailable(&error))
+}
+
+/// The value of such a variable.
+pub(crate) fn variable(name: &str) -> Result<SecretString, ApiError> {
+    match with_entry(&entry_of(name), keyring_core::Entry::get_password) {
+        Ok(value) => Ok(SecretString::from(value)),
+        Err(keyring::Error::NoEntry) => Err(ApiError::new("no-key", format!("the keychain has no value of {name}"))
+            .hint(format!("keep one: dwellctl keys set-env {name}"))),
+        Err(error) => Err(unavailable(&error)),
+    }
+}
+
 /// The key in `VAST_API_KEY`.
 pub(crate) fn of_environment() -> Result<(SecretString, String), ApiError> {
     match std::env::var("VAST_API_KEY") {

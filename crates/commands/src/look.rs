@@ -9,7 +9,7 @@ use dwell_diagnosis::Check;
 use dwell_history::History;
 
 use crate::ApiError;
-use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience};
+use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout};
 use crate::app::client_of;
 use crate::drive::{Clock, Driver};
 use crate::dto::*;
@@ -36,6 +36,19 @@ const TOLD_EVERY: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct Planned {
     plan: act::Plan,
+}
+
+/// A deployment or a replacement that is going to be made, once it is begun.
+#[derive(Debug)]
+pub struct PlannedRollout {
+    planned: rolling::Planned,
+}
+
+impl PlannedRollout {
+    /// What it is.
+    pub fn view(&self) -> &RolloutPlan {
+        &self.planned.view
+    }
 }
 
 impl Planned {
@@ -162,9 +175,7 @@ impl Look {
         let view = acting.keep(planned.plan, now)?;
         let token = view.token.ok_or_else(|| ApiError::new("nothing-to-do", "no step of this plan can be done"))?;
         let plan = acting.take(&CarryOut { token, confirmation: confirmation.map(str::to_owned) }, now)?;
-        let vast = self.live.vast.as_ref().cloned().unwrap_or_default();
-        let hands = LiveHands { manager: self.live.manager.clone(), vast, clock: Clock::System };
-        let journal: Journal = Arc::new(Mutex::new(History::open(&self.folder.history())?));
+        let (hands, journal) = (self.hands(), self.journal()?);
         let mut tasks = acting.begin(leave, plan, &hands, &journal, self.patience)?;
         let names = acting.begun();
         let mut told = 0;
@@ -180,6 +191,99 @@ impl Look {
                 return Ok(acts);
             }
         }
+    }
+
+    /// Plans a deployment or a rolling replacement, from what was read.
+    pub async fn plan_rollout(&self, request: &RolloutRequest) -> Result<PlannedRollout, ApiError> {
+        let view = self.fleet();
+        let rented = request.rented_before.map(|before| self.rented_before(before).instances).unwrap_or_default();
+        let offers = self.offers(&request.market).await?;
+        let hands = self.hands();
+        let credit = hands.credit().await;
+        let read_only = !self.may_act()?;
+        let planned = rolling::plan((&view, &rented), &offers, credit, !hands.vast.is_empty(), request, read_only)?;
+        Ok(PlannedRollout { planned })
+    }
+
+    fn hands(&self) -> LiveHands {
+        let vast = self.live.vast.as_ref().cloned().unwrap_or_default();
+        LiveHands { manager: self.live.manager.clone(), vast, clock: Clock::System }
+    }
+
+    fn journal(&self) -> Result<Journal, ApiError> {
+        Ok(Arc::new(Mutex::new(History::open(&self.folder.history())?)))
+    }
+
+    /// Begins a rollout, once; gives its name. Its steps are taken by [`Look::take_steps`].
+    pub fn begin_rollout(&self, planned: PlannedRollout, confirmation: Option<&str>) -> Result<String, ApiError> {
+        let leave = Leave::of(self.may_act()?)?;
+        let now = Clock::System.now();
+        let acting = Acting::default();
+        let view = acting.keep_rollout(planned.planned, now)?;
+        let refused = view.refused.clone().unwrap_or_else(|| "this plan cannot be begun".to_owned());
+        let token = view.token.ok_or_else(|| ApiError::new("cannot-begin", refused))?;
+        let request = CarryOut { token, confirmation: confirmation.map(str::to_owned) };
+        acting.begin_rollout(leave, &request, &self.journal()?, now, now)
+    }
+
+    /// Takes the steps of a rollout until it has ended or waits for a person; tells how it stands whenever that has changed.
+    pub async fn take_steps(self, name: &str, mut tell: impl FnMut(&RolloutView)) -> Result<RolloutView, ApiError> {
+        let leave = Leave::of(self.may_act()?)?;
+        let (hands, journal, patience) = (self.hands(), self.journal()?, self.patience);
+        let (folder, fleet) = (self.folder.clone(), self.fleet.clone());
+        let may_act = move || match Settings::load(&folder).is_ok_and(|it| it.named(&fleet).is_ok_and(|it| it.may_act)) {
+            true => Ok(()),
+            false => Err("the fleet was made read-only".to_owned()),
+        };
+        let address = self.driver.view().watching.address;
+        let driver = Arc::new(tokio::sync::Mutex::new(self.driver));
+        let of_past = Arc::clone(&driver);
+        let watching = Watching {
+            fleet: Arc::new(move || {
+                let driver = Arc::clone(&driver);
+                Box::pin(async move {
+                    let mut driver = driver.lock().await;
+                    driver.look(None).await?;
+                    Ok(driver.view())
+                })
+            }),
+            past: Arc::new(move || {
+                let driver = Arc::clone(&of_past);
+                Box::pin(async move { driver.lock().await.with_kept(offers::past) })
+            }),
+        };
+        let acting = Acting::default();
+        let running = acting.run_rollout(leave, name, Renter { hands, watching }, &journal, patience, Arc::new(may_act))?;
+        let running = running.ok_or_else(|| ApiError::new("bug", "its steps are taken already"))?;
+        let mut told: Option<RolloutView> = None;
+        loop {
+            let ended = running.is_finished();
+            let now = rolling::told(&journal, &address)?.rollouts.into_iter().find(|it| it.name == name);
+            let now = now.ok_or_else(|| rollout::unknown(name))?;
+            if told.as_ref() != Some(&now) {
+                tell(&now);
+            }
+            if ended {
+                return Ok(now);
+            }
+            told = Some(now);
+            tokio::time::sleep(TOLD_EVERY).await;
+        }
+    }
+
+    /// Rollouts of the fleet, and how they stand.
+    pub fn rollouts(&self) -> Result<Rollouts, ApiError> {
+        rolling::told(&self.journal()?, &self.driver.view().watching.address)
+    }
+
+    /// Begins no new step of a rollout.
+    pub fn pause_rollout(&self, name: &str) -> Result<(), ApiError> {
+        rolling::pause(&self.journal()?, name)
+    }
+
+    /// Takes back what a rollout has not begun. How many.
+    pub fn take_back(&self, name: &str) -> Result<usize, ApiError> {
+        rollout::take_back(&self.journal()?, name, Clock::System.now())
     }
 
     /// How long it is waited for what is to come true: for tests.

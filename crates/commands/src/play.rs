@@ -113,6 +113,23 @@ impl Play {
         Ok(())
     }
 
+    /// Counts what the journal says was done to instances of this world: a kill and a destroyed rental are one to a score.
+    pub(crate) fn acted(&mut self, acts: &[ActView]) {
+        if self.is_over() {
+            return;
+        }
+        let truths = self.served.with_world(|world| world.truth());
+        for act in acts.iter().filter(|act| matches!(act.deed.as_str(), "kill" | "destroy" | "reboot") && act.phase != "refused") {
+            let is_it = |truth: &&Truth| truth.uuid.as_ref() == Some(&act.target) || truth.vast_id.to_string() == act.target;
+            let Some(truth) = truths.iter().rev().find(is_it) else { continue };
+            let deed = if act.deed == "reboot" { "reboot" } else { "destroy" };
+            if self.deeds.len() < NOTES_MAX {
+                let at_s = seconds_between(self.began, act.planned_at);
+                self.deeds.push((DrillDeed { id: act.target.clone(), deed: deed.to_owned(), at_s }, truth.vast_id));
+            }
+        }
+    }
+
     fn still_on(&self, notes: usize) -> Result<(), ApiError> {
         match (self.is_over(), notes < NOTES_MAX) {
             (true, _) => Err(ApiError::new("drill-over", "the drill has ended").hint("begin another one")),

@@ -38,6 +38,12 @@ macro_rules! for_each_command {
             offers(OffersRequest) -> OffersView, read, "Show offers: what could be rented, and what it would prove", "g o";
             plan(PlanRequest) -> PlanView, read, "Plan what is to be done: kill, destroy, stop, ban, ...", "";
             carry_out(CarryOut) -> Acts, act, "Carry out a plan", "";
+            plan_rollout(RolloutRequest) -> RolloutPlan, read, "Plan a deployment or a rolling replacement", "";
+            begin_rollout(CarryOut) -> Rollouts, act, "Begin a deployment or a rolling replacement", "";
+            rollouts(Nothing) -> Rollouts, read, "Show deployments and replacements", "g p";
+            pause_rollout(RolloutName) -> Rollouts, view, "Pause a rollout", "";
+            resume_rollout(RolloutName) -> Rollouts, act, "Resume a rollout", "";
+            take_back_rollout(RolloutName) -> Rollouts, view, "Take back what a rollout has not begun", "";
             acts(Nothing) -> Acts, read, "Show the journal of what was done", "g j";
             allow_acting(AllowActing) -> Acts, view, "Allow acting on the fleet, or make it read-only", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";

@@ -537,7 +537,7 @@ pub const MANAGER: &str = "manager";
 const REASON_LETTERS: usize = 60;
 
 /// A reason whose figures differ from case to case, as one: `bench_rate 12.3 below min_rate 40` is `bench_rate … below min_rate …`.
-fn without_numbers(reason: &str) -> String {
+pub fn without_numbers(reason: &str) -> String {
     let mut plain = String::new();
     for word in reason.split_whitespace() {
         let number = word.starts_with(|first: char| first.is_ascii_digit());

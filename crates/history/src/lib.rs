@@ -13,6 +13,7 @@ mod load;
 mod logs;
 mod notes;
 mod rates;
+mod rollouts;
 mod record;
 #[doc(hidden)]
 pub mod sample;
@@ -36,6 +37,7 @@ pub use import::Imported;
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
 pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
 pub use notes::{Closing, NOTE_CHARACTERS_MAX, Note, NoteKind, SeenBefore};
+pub use rollouts::{RolloutItemRecord, RolloutRecord};
 pub use rates::{MachinePast, RateRecord};
 pub use record::Answer;
 pub use search::{Found, FoundLine, SEARCHED_MOST, Search};
@@ -50,6 +52,7 @@ static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
         include_str!("rates.sql"),
         include_str!("time.sql"),
         include_str!("acts.sql"),
+        include_str!("rollouts.sql"),
     ];
     Migrations::new(steps.map(M::up).into())
 });

@@ -3,6 +3,8 @@
 
 mod hands;
 mod perform;
+pub(crate) mod rolling;
+pub(crate) mod rollout;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +13,7 @@ use dwell_fleet::{Timestamp, seconds_between};
 use dwell_history::{ActEntry, History};
 use tokio::task::JoinSet;
 
-pub(crate) use hands::LiveHands;
+pub(crate) use hands::{LiveHands, Renter, Watching};
 pub(crate) use perform::Patience;
 use perform::{Deed, Hands, Target};
 use perform::{Phase, look_after, perform};
@@ -27,6 +29,8 @@ const TARGETS_MAX: usize = 200;
 const PLANS_MAX: usize = 64;
 /// Letters of an id that have to be typed.
 const TYPED: usize = 8;
+/// What goes with a rental.
+const LOST: &str = "Its log files and its container's output exist only there and at vast.ai, and go with it. What the manager was sent is kept here.";
 /// Entries of the journal that are told.
 const ENTRIES_MOST: usize = 2_000;
 
@@ -249,8 +253,7 @@ fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>) -> PlanStep {
         is_now: subject.is_now.clone(),
         what,
         lost: goes.then(|| {
-            "Its log files and its container's output exist only there and at vast.ai, and go with it. What the manager was sent is kept here."
-                .to_owned()
+LOST.to_owned()
         }),
         refused,
         dollars_per_h: target.dollars_per_h,
@@ -305,6 +308,9 @@ pub(crate) struct Acting {
     waiting: Mutex<HashMap<String, (Timestamp, Plan)>>,
     under_way: Arc<Mutex<HashSet<(String, String)>>>,
     begun: Mutex<Vec<String>>,
+    rollouts: Mutex<HashMap<String, (Timestamp, rolling::Planned)>>,
+    /// Rollouts whose steps are taken here.
+    running: Arc<Mutex<HashSet<String>>>,
 }
 
 fn locked<T>(it: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -451,8 +457,8 @@ fn goes_on(process: &str) -> bool {
 fn writer<'a>(
     entry: &'a ActEntry,
     journal: &'a Journal,
-    now: impl Fn() -> Timestamp + Send + 'a,
-) -> impl FnMut(Phase, &str) + Send + 'a {
+    now: impl Fn() -> Timestamp + 'a,
+) -> impl FnMut(Phase, &str) + 'a {
     move |phase, text| {
         let step = ActEntry { at: now(), phase: phase.as_str().to_owned(), text: text.to_owned(), ..entry.clone() };
         if let Err(error) = locked(journal).add_act(&step) {

@@ -89,6 +89,8 @@ pub(crate) struct SeenRental {
     pub(crate) wished: Option<String>,
     /// Label.
     pub(crate) label: Option<String>,
+    /// Machine.
+    pub(crate) machine: Option<u64>,
 }
 
 /// An instance as the manager lists it.
@@ -504,7 +506,13 @@ mod tests {
         async fn rentals(&self) -> Result<Vec<SeenRental>, FetchError> {
             let seen = self.seen()?.rentals.into_iter();
             Ok(seen
-                .map(|(vast_id, actual, label)| SeenRental { vast_id, actual: Some(actual), wished: None, label: Some(label) })
+                .map(|(vast_id, actual, label)| SeenRental {
+                    vast_id,
+                    actual: Some(actual),
+                    wished: None,
+                    label: Some(label),
+                    machine: None,
+                })
                 .collect())
         }
 

@@ -1,0 +1,561 @@
+//! Rollouts on a small world that answers badly, and in which Dwell dies at any of its calls.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+use std::cell::{Cell, RefCell};
+use std::sync::Mutex;
+
+use dwell_history::History;
+use proptest::prelude::*;
+
+use super::*;
+use crate::act::perform::SeenRow;
+use crate::dto::OffersRequest;
+
+/// What goes wrong with a call that changes something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// Done, and the answer is lost.
+    Lost,
+    /// Neither done nor answered.
+    Swallowed,
+    /// Said to be done, and not.
+    Lied,
+    /// Done, and said without a number.
+    Unnumbered,
+    /// Refused with a reason.
+    Refused,
+    /// Refused, and done all the same.
+    RefusedAndDone,
+    TooOften,
+    /// A server's failure, and done.
+    FailedAndDone,
+    Failed,
+    /// Done, and left stopped.
+    Stopped,
+    /// Done; it will get stuck.
+    Stuck,
+    /// Done; the manager will kill it.
+    Killed,
+}
+
+const FAULTS: [Fault; 13] = [
+    Fault::None,
+    Fault::Lost,
+    Fault::Swallowed,
+    Fault::Lied,
+    Fault::Unnumbered,
+    Fault::Refused,
+    Fault::RefusedAndDone,
+    Fault::TooOften,
+    Fault::FailedAndDone,
+    Fault::Failed,
+    Fault::Stopped,
+    Fault::Stuck,
+    Fault::Killed,
+];
+
+#[derive(Debug, Clone)]
+struct Rental {
+    id: u64,
+    label: String,
+    machine: u64,
+    at_s: f64,
+    stopped: bool,
+    fate: Fault,
+    /// Readings until it is listed.
+    lag: usize,
+    gone: bool,
+    killed: bool,
+}
+
+impl Rental {
+    fn state(&self, now_s: f64) -> &'static str {
+        match self.fate {
+            _ if self.killed => "killed",
+            _ if self.stopped => "loading",
+            Fault::Stuck | Fault::Killed => "params_done",
+            _ if now_s - self.at_s > 600.0 => "running",
+            _ => "registered",
+        }
+    }
+}
+
+/// When Dwell dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Crash {
+    call: usize,
+    after_its_effect: bool,
+}
+
+struct Double {
+    rentals: RefCell<Vec<Rental>>,
+    now_s: Cell<f64>,
+    faults: RefCell<Vec<Fault>>,
+    /// Readings that fail.
+    blind: RefCell<Vec<bool>>,
+    lag: usize,
+    calls: Cell<usize>,
+    crash: Cell<Option<Crash>>,
+    crashed: tokio::sync::Notify,
+    /// Old ones that were ended while nothing new ran in their place.
+    too_early: Cell<usize>,
+    orders: Cell<usize>,
+}
+
+const OLDS: u64 = 3;
+
+fn error(code: Code) -> FetchError {
+    FetchError { code, message: code.as_str().to_owned(), status: None }
+}
+
+impl Double {
+    fn new(faults: Vec<Fault>, blind: Vec<bool>, lag: usize, crash: Option<Crash>) -> Self {
+        let old = |id: u64| Rental {
+            id,
+            label: format!("C.{id}"),
+            machine: 100 + id,
+            at_s: -9_000.0,
+            stopped: false,
+            fate: Fault::None,
+            lag: 0,
+            gone: false,
+            killed: false,
+        };
+        Self {
+            rentals: RefCell::new((1..=OLDS).map(old).collect()),
+            now_s: Cell::new(0.0),
+            faults: RefCell::new(faults),
+            blind: RefCell::new(blind),
+            lag,
+            calls: Cell::new(0),
+            crash: Cell::new(crash),
+            crashed: tokio::sync::Notify::new(),
+            too_early: Cell::new(0),
+            orders: Cell::new(0),
+        }
+    }
+
+    /// Dwell dies here, where it is to.
+    async fn passes(&self, after: bool) {
+        let call = self.calls.get();
+        if self.crash.get() == Some(Crash { call, after_its_effect: after }) {
+            self.crash.set(None);
+            self.crashed.notify_one();
+            std::future::pending::<()>().await;
+        }
+        if after {
+            self.calls.set(call + 1);
+        }
+    }
+
+    fn fault(&self) -> Fault {
+        self.faults.borrow_mut().pop().unwrap_or(Fault::None)
+    }
+
+    fn reads(&self) -> Result<(), FetchError> {
+        if self.blind.borrow_mut().pop().unwrap_or(false) { Err(error(Code::VastSilent)) } else { Ok(()) }
+    }
+
+    fn live(&self) -> Vec<Rental> {
+        self.rentals.borrow().iter().filter(|it| !it.gone).cloned().collect()
+    }
+
+    fn new_ones(&self) -> Vec<Rental> {
+        self.live().into_iter().filter(|it| it.id > 1_000).collect()
+    }
+}
+
+impl Hands for Double {
+    async fn send(&self, deed: &Deed, target: &Target) -> Result<(), FetchError> {
+        self.passes(false).await;
+        let fault = self.fault();
+        let done = !matches!(
+            fault,
+            Fault::Swallowed | Fault::Lied | Fault::Refused | Fault::TooOften | Fault::Failed
+        );
+        if done {
+            let running = self.new_ones().iter().filter(|it| it.state(self.now_s.get()) == "running").count();
+            let ended = self.rentals.borrow().iter().filter(|it| it.id <= OLDS && it.gone).count();
+            for rental in self.rentals.borrow_mut().iter_mut().filter(|it| Some(it.id) == target.vast_id) {
+                match deed {
+                    Deed::Start => (rental.stopped, rental.at_s) = (false, self.now_s.get()),
+                    _ => {
+                        if !rental.gone && running < ended + 1 {
+                            self.too_early.set(self.too_early.get() + 1);
+                        }
+                        (rental.gone, rental.killed) = (true, true);
+                    }
+                }
+            }
+        }
+        let answer = match fault {
+            Fault::Lost | Fault::Swallowed => Err(error(Code::VastSilent)),
+            Fault::Refused | Fault::RefusedAndDone => Err(error(Code::Refused)),
+            Fault::TooOften => Err(error(Code::TooOften)),
+            Fault::FailedAndDone | Fault::Failed => Err(error(Code::VastFailed)),
+            _ => Ok(()),
+        };
+        self.passes(true).await;
+        answer
+    }
+
+    async fn rentals(&self) -> Result<Vec<SeenRental>, FetchError> {
+        self.passes(false).await;
+        let read = self.reads();
+        let mut listed = Vec::new();
+        for rental in self.rentals.borrow_mut().iter_mut().filter(|it| !it.gone) {
+            if rental.lag > 0 {
+                rental.lag -= 1;
+                continue;
+            }
+            listed.push(SeenRental {
+                vast_id: rental.id,
+                actual: None,
+                wished: Some(if rental.stopped { "stopped" } else { "running" }.to_owned()),
+                label: Some(rental.label.clone()),
+                machine: Some(rental.machine),
+            });
+        }
+        self.passes(true).await;
+        read.map(|()| listed)
+    }
+
+    fn sees_rentals(&self) -> bool {
+        true
+    }
+
+    async fn rows(&self) -> Result<Vec<SeenRow>, FetchError> {
+        self.reads()?;
+        let row = |it: &Rental| SeenRow { uuid: Some(format!("u{}", it.id)), vast_id: Some(it.id), is_killed: it.killed };
+        Ok(self.rentals.borrow().iter().map(row).collect())
+    }
+
+    async fn banned(&self) -> Result<Vec<String>, FetchError> {
+        Ok(Vec::new())
+    }
+
+    async fn pause(&self, seconds: f64) {
+        self.now_s.set(self.now_s.get() + seconds);
+        for rental in self.rentals.borrow_mut().iter_mut() {
+            if rental.fate == Fault::Killed && self.now_s.get() - rental.at_s > 900.0 {
+                (rental.killed, rental.gone) = (true, true);
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+
+    fn now(&self) -> Timestamp {
+        dwell_fleet::shift(Timestamp::UNIX_EPOCH, self.now_s.get())
+    }
+}
+
+impl Rents for Double {
+    async fn order(&self, order: &Order, _: &Terms) -> Result<Option<u64>, FetchError> {
+        self.passes(false).await;
+        let fault = self.fault();
+        self.orders.set(self.orders.get() + 1);
+        let id = 1_000 + self.orders.get() as u64;
+        let done = !matches!(
+            fault,
+            Fault::Swallowed | Fault::Lied | Fault::Refused | Fault::TooOften | Fault::Failed
+        );
+        if done {
+            self.rentals.borrow_mut().push(Rental {
+                id,
+                label: order.label.clone(),
+                machine: order.machine.unwrap(),
+                at_s: self.now_s.get(),
+                stopped: fault == Fault::Stopped,
+                fate: fault,
+                lag: self.lag,
+                gone: false,
+                killed: false,
+            });
+        }
+        let answer = match fault {
+            Fault::Lost | Fault::Swallowed => Err(error(Code::VastSilent)),
+            Fault::Refused | Fault::RefusedAndDone => Err(error(Code::Refused)),
+            Fault::TooOften => Err(error(Code::TooOften)),
+            Fault::FailedAndDone | Fault::Failed => Err(error(Code::VastFailed)),
+            Fault::Unnumbered => Ok(None),
+            _ => Ok(Some(id)),
+        };
+        self.passes(true).await;
+        answer
+    }
+
+    async fn market(&self, _: &Terms) -> Result<Vec<OfferView>, ApiError> {
+        let taken: HashSet<u64> = self.live().iter().map(|it| it.machine).collect();
+        Ok((0..40).filter(|n| !taken.contains(&(500 + n))).map(|n| offer(7_000 + n, 500 + n, 0.4)).collect())
+    }
+
+    async fn standings(&self) -> Result<Vec<Standing>, ApiError> {
+        self.passes(false).await;
+        let now_s = self.now_s.get();
+        let standing = |it: &Rental| Standing {
+            vast_id: Some(it.id),
+            state: it.state(now_s).to_owned(),
+            kill_reason: it.killed.then(|| "benchmark timeout (45min)".to_owned()),
+            stuck: (it.fate == Fault::Stuck && now_s - it.at_s > 1_200.0).then(|| "stalled".to_owned()),
+        };
+        let all = self.rentals.borrow().iter().filter(|it| !it.gone || it.killed).map(standing).collect();
+        self.passes(true).await;
+        Ok(all)
+    }
+
+    async fn credit(&self) -> Option<(f64, f64)> {
+        None
+    }
+}
+
+fn offer(id: u64, machine: u64, dollars_per_h: f64) -> OfferView {
+    let told = serde_json::json!({
+        "id": id, "machine_id": machine, "dollars_per_h": dollars_per_h, "rented_before": 0, "proved_before": 0,
+        "stuck_before": 0, "why_not": [],
+    });
+    serde_json::from_value(told).unwrap()
+}
+
+fn terms(at_once: usize) -> Terms {
+    Terms {
+        through_manager: false,
+        image: Some("example/curio:2".into()),
+        onstart: None,
+        env: vec![],
+        disk_gb: 250.0,
+        min_rate: None,
+        dollars_per_proof_max: None,
+        at_once,
+        extra_dollars_per_h: 0.4 * at_once as f64 + 0.5,
+        running_within_s: 9_000.0,
+        credit_lasts_h: 0.0,
+        market: serde_json::from_str::<OffersRequest>("{}").unwrap(),
+        offer_ids: vec![],
+        why: "a fix".into(),
+    }
+}
+
+fn replacing(count: u64) -> Vec<Option<OldOne>> {
+    let old = |id: u64| OldOne {
+        id: format!("u{id}"),
+        uuid: Some(format!("u{id}")),
+        vast_id: Some(id),
+        machine: Some(100 + id),
+        dollars_per_h: Some(0.4),
+    };
+    (1..=count).map(|id| Some(old(id))).collect()
+}
+
+/// Plays a rollout to its end: whenever Dwell dies it is begun anew, whenever it pauses it is resumed a few times.
+fn play(double: &Double, terms: &Terms, olds: Vec<Option<OldOne>>) -> (Vec<Item>, RolloutRecord, Vec<String>) {
+    let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
+    let kept = record(("r".into(), "http://m".into(), None), terms, &items(olds, double.now()), double.now());
+    journal.lock().unwrap().add_rollout(&kept).unwrap();
+    let patience = Patience { between_s: 15.0, readings: 6, tries: 3 };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut said = Vec::new();
+    for _ in 0..12 {
+        let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
+        if kept.state == "ended" {
+            break;
+        }
+        journal.lock().unwrap().set_rollout("r", &["paused"], "going", "", &kept.process).unwrap();
+        let runner = Runner::new(double, &journal, patience, &kept).unwrap();
+        runtime.block_on(async {
+            tokio::select! {
+                ran = runner.run(Arc::new(|| Ok(()))) => ran.unwrap(),
+                () = double.crashed.notified() => {}
+            }
+        });
+        let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
+        if kept.state == "paused" {
+            said.push(kept.says);
+        }
+    }
+    let acts = journal.lock().unwrap().acts(1_000).unwrap();
+    said.extend(acts.into_iter().filter(|act| act.phase == "incident").map(|act| act.text));
+    let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
+    (kept.items.iter().map(|it| Item::read(it).unwrap()).collect(), kept, said)
+}
+
+/// What must hold whatever happened.
+fn check(double: &Double, items: &[Item], said: &[String]) -> Result<(), TestCaseError> {
+    let known: HashSet<u64> = items.iter().filter_map(|item| item.body.vast_id).collect();
+    for rental in double.new_ones() {
+        let told = said.iter().any(|says| says.contains(&rental.id.to_string()));
+        prop_assert!(known.contains(&rental.id) || told, "rental {} is nobody's, and nobody was told: {said:?}", rental.id);
+    }
+    prop_assert_eq!(double.too_early.get(), 0, "an old one was ended before a new one ran");
+    for item in items.iter().filter(|item| item.stand == Stand::Done) {
+        let new = double.new_ones().into_iter().find(|it| Some(it.id) == item.body.vast_id);
+        prop_assert_eq!(new.map(|it| it.state(double.now_s.get())), Some("running"));
+        if let Some(old) = &item.body.old {
+            prop_assert!(!double.live().iter().any(|it| Some(it.id) == old.vast_id));
+        }
+    }
+    for item in items.iter().filter(|item| matches!(item.stand, Stand::Waiting | Stand::Left)) {
+        if let Some(old) = &item.body.old {
+            prop_assert!(double.live().iter().any(|it| Some(it.id) == old.vast_id), "an old one is gone, and nothing came");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn everybody_is_replaced_one_after_the_other() {
+    let double = Double::new(vec![], vec![], 0, None);
+    let (items, record, said) = play(&double, &terms(1), replacing(OLDS));
+    assert_eq!((record.state.as_str(), record.says.as_str(), said.len()), ("ended", "3 of 3 done", 0));
+    check(&double, &items, &said).unwrap();
+    assert_eq!((double.orders.get(), double.live().len()), (3, 3));
+    // One at a time: each took as long as it takes to run.
+    assert!(double.now_s.get() > 1_800.0);
+}
+
+#[test]
+fn a_replacement_that_gets_stuck_stops_it_and_the_old_one_stays() {
+    let double = Double::new(vec![Fault::Stuck], vec![], 0, None);
+    let (items, record, said) = play(&double, &terms(1), replacing(1));
+    assert_eq!((items[0].stand, said.len()), (Stand::Failed, 0));
+    assert!(double.live().iter().any(|it| it.id == 1));
+    assert_eq!((record.state.as_str(), record.says.as_str()), ("ended", "0 of 1 done, 1 failed: 1001 stuck: stalled"));
+    let double = Double::new(vec![Fault::Stuck], vec![], 0, None);
+    let (items, _, said) = play(&double, &terms(1), replacing(2));
+    assert!(said[0].contains("stuck: stalled") && said[0].contains("stays as it is"), "{said:?}");
+    assert_eq!((items[0].stand, items[1].stand), (Stand::Failed, Stand::Done), "a person resumed it");
+}
+
+#[test]
+fn a_wave_that_fails_the_same_way_is_stopped() {
+    let double = Double::new(vec![Fault::Killed; 9], vec![], 0, None);
+    let (_, _, said) = play(&double, &terms(2), vec![None; 6]);
+    assert!(said[0].contains("2 new ones failed the same way and none runs: killed: benchmark timeout"), "{said:?}");
+    let one = Double::new(vec![Fault::None, Fault::Killed], vec![], 0, None);
+    let (items, record, _) = play(&one, &terms(2), vec![None; 3]);
+    assert_eq!((record.state.as_str(), record.says.as_str()), ("ended", "2 of 3 done, 1 failed: 1001 killed: benchmark timeout (45min)"), "{items:?}");
+}
+
+#[test]
+fn no_more_is_spent_than_is_allowed() {
+    let double = Double::new(vec![], vec![], 0, None);
+    let tight = Terms { extra_dollars_per_h: 0.3, ..terms(2) };
+    let (_, _, said) = play(&double, &tight, replacing(2));
+    assert!(said[0].contains("no offer fits") && said[0].contains("0.30 $/h extra are allowed"), "{said:?}");
+    assert_eq!(double.orders.get(), 0);
+    let for_two = Terms { extra_dollars_per_h: 0.85, ..terms(5) };
+    let double = Double::new(vec![], vec![], 0, None);
+    let (items, record, said) = play(&double, &for_two, vec![None; 3]);
+    assert_eq!((double.orders.get(), record.state.as_str()), (2, "paused"), "{said:?}");
+    assert_eq!(items.iter().filter(|it| it.stand == Stand::Done).count(), 2);
+}
+
+#[test]
+fn an_order_without_an_answer_is_found_and_not_sent_again() {
+    for fault in [Fault::Lost, Fault::FailedAndDone, Fault::Unnumbered] {
+        for lag in 0..4 {
+            let double = Double::new(vec![fault], vec![], lag, None);
+            let (items, record, _) = play(&double, &terms(1), replacing(1));
+            assert_eq!((double.orders.get(), record.state.as_str()), (1, "ended"), "{fault:?}");
+            check(&double, &items, &[]).unwrap();
+        }
+    }
+    // What was not taken is tried elsewhere, after readings that agree.
+    let double = Double::new(vec![Fault::Swallowed], vec![], 0, None);
+    let (items, record, _) = play(&double, &terms(1), replacing(1));
+    assert_eq!((double.orders.get(), record.says.as_str()), (2, "1 of 1 done"));
+    assert_eq!(items[0].body.given_up.len(), 1);
+    // While nobody can look, nothing is ordered.
+    let blind = Double::new(vec![], vec![true; 99], 0, None);
+    play(&blind, &terms(1), replacing(1));
+    assert!(blind.now_s.get() > 98.0 * 15.0 && blind.orders.get() == 1, "{}", blind.orders.get());
+}
+
+#[test]
+fn what_was_left_stopped_is_started_once() {
+    let double = Double::new(vec![Fault::Stopped], vec![], 0, None);
+    let (items, record, _) = play(&double, &terms(1), replacing(1));
+    assert_eq!((record.says.as_str(), items[0].body.started), ("1 of 1 done", true));
+}
+
+#[test]
+fn what_is_not_begun_can_be_taken_back() {
+    let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
+    let kept = record(
+        ("r".into(), "http://m".into(), None),
+        &terms(1),
+        &items(replacing(3), Timestamp::UNIX_EPOCH),
+        Timestamp::UNIX_EPOCH,
+    );
+    journal.lock().unwrap().add_rollout(&kept).unwrap();
+    assert_eq!(take_back(&journal, "r", Timestamp::UNIX_EPOCH).unwrap(), 3);
+    assert_eq!(take_back(&journal, "r", Timestamp::UNIX_EPOCH).unwrap(), 0);
+    let double = Double::new(vec![], vec![], 0, None);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    // A runner that read it before does not begin what was taken back.
+    let runner = Runner::new(&double, &journal, Patience::default(), &kept).unwrap();
+    runtime.block_on(runner.run(Arc::new(|| Ok(())))).unwrap();
+    let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
+    assert_eq!((double.orders.get(), kept.says.as_str()), (0, "0 of 3 done, 3 taken back"));
+    assert_eq!(take_back(&journal, "x", Timestamp::UNIX_EPOCH).unwrap_err().code, "unknown-rollout");
+}
+
+#[test]
+fn a_fleet_that_is_made_read_only_is_left_as_it_is() {
+    let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
+    let kept = record(
+        ("r".into(), "http://m".into(), None),
+        &terms(1),
+        &items(replacing(1), Timestamp::UNIX_EPOCH),
+        Timestamp::UNIX_EPOCH,
+    );
+    journal.lock().unwrap().add_rollout(&kept).unwrap();
+    let double = Double::new(vec![], vec![], 0, None);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runner = Runner::new(&double, &journal, Patience::default(), &kept).unwrap();
+    runtime.block_on(runner.run(Arc::new(|| Err("the fleet was made read-only".into())))).unwrap();
+    let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
+    assert_eq!((kept.state.as_str(), kept.says.as_str(), double.calls.get()), ("paused", "the fleet was made read-only", 0));
+}
+
+/// Dwell dies at every call of a rolling replacement, before it has an effect and after: it goes on without a double deploy.
+#[test]
+fn dying_at_any_call_deploys_nothing_twice() {
+    let calls = {
+        let whole = Double::new(vec![], vec![], 1, None);
+        play(&whole, &terms(2), replacing(OLDS));
+        whole.calls.get()
+    };
+    assert!(calls > 100, "{calls}");
+    for call in 0..calls {
+        for after_its_effect in [false, true] {
+            let double = Double::new(vec![], vec![], 1, Some(Crash { call, after_its_effect }));
+            let (items, record, said) = play(&double, &terms(2), replacing(OLDS));
+            assert_eq!((record.state.as_str(), record.says.as_str()), ("ended", "3 of 3 done"), "{call} {after_its_effect} {said:?}");
+            check(&double, &items, &said).unwrap();
+            assert_eq!(double.new_ones().len(), 3, "died at call {call}");
+        }
+    }
+}
+
+proptest! {
+    /// Whatever goes wrong with calls and readings, and wherever Dwell dies: nothing is rented that nobody knows of, nothing is ended
+    /// before its replacement runs.
+    #[test]
+    fn nothing_is_rented_unknown_and_nothing_ended_early(
+        faults in prop::collection::vec(0usize..FAULTS.len(), 0..12),
+        blind in prop::collection::vec(prop::bool::weighted(0.25), 0..60),
+        lag in 0usize..4,
+        call in 0usize..400,
+        after_its_effect: bool,
+        at_once in 1usize..4,
+        deploys: bool,
+    ) {
+        let faults: Vec<Fault> = faults.into_iter().map(|it| FAULTS[it]).collect();
+        let double = Double::new(faults, blind, lag, Some(Crash { call, after_its_effect }));
+        let olds = if deploys { vec![None; 3] } else { replacing(OLDS) };
+        let terms = Terms { extra_dollars_per_h: 9.0, ..terms(at_once) };
+        let (items, _, said) = play(&double, &terms, olds);
+        check(&double, &items, &said)?;
+    }
+}
