@@ -44,7 +44,7 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
         _ if view.read_only => None,
         (Some(words), true) => Some(words.clone()),
         (None, _) => None,
-        (Some(words), false) => Some(asked(words)?),
+        (Some(words), false) => Some(asked(words, "this destroys what does not come back")?),
     };
     let mut failed = None;
     let acts = look
@@ -63,9 +63,9 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
     Ok(ExitCode::from(u8::from(acts.iter().any(|act| !matches!(act.phase.as_str(), "verified" | "taken")))))
 }
 
-fn asked(words: &str) -> anyhow::Result<String> {
+pub(crate) fn asked(words: &str, what: &str) -> anyhow::Result<String> {
     if !std::io::stdin().is_terminal() {
-        bail!("this destroys what does not come back: give --yes where it is meant so");
+        bail!("{what}: give --yes where it is meant so");
     }
     let mut terminal = std::io::stderr().lock();
     write!(terminal, "Type {words} to do it: ")?;

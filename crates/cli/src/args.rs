@@ -218,6 +218,34 @@ pub(crate) enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Rent new instances, and follow each until it runs. Asked for once, found again by its label where an answer is lost; stops
+    /// when a whole wave fails the same way.
+    Deploy {
+        /// So many.
+        count: u32,
+        #[command(flatten)]
+        terms: TermsArgs,
+        #[command(flatten)]
+        market: MarketArgs,
+    },
+    /// Replace instances: rent a new one, wait until it runs, then retire the old one. Stops when a replacement gets stuck.
+    Replace {
+        /// Whom: ids, unique prefixes of them, vast.ai numbers or labels.
+        #[arg(required_unless_present = "rented_before")]
+        ids: Vec<String>,
+        /// Everybody who was rented before then: a date, a time or an age such as 36h.
+        #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before)]
+        rented_before: Option<jiff::Timestamp>,
+        #[command(flatten)]
+        terms: TermsArgs,
+        #[command(flatten)]
+        market: MarketArgs,
+    },
+    /// Show deployments and replacements; pause, resume or take them back.
+    Rollouts {
+        #[command(subcommand)]
+        command: Option<RolloutsCommand>,
+    },
     /// Kill instances: the manager marks them killed and has their rentals destroyed. Verified afterwards.
     Kill {
         #[command(flatten)]
@@ -308,6 +336,86 @@ pub(crate) struct Act {
     #[arg(long, env = "VAST_URL", value_name = "URL")]
     pub(crate) vast_url: Option<String>,
     /// Time between two readings that show what came of it.
+    #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
+    pub(crate) every: Duration,
+}
+
+/// What can be done to a rollout.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum RolloutsCommand {
+    /// All of them, newest first.
+    List,
+    /// One, item by item.
+    Show {
+        /// Its name.
+        name: String,
+    },
+    /// Begin no new step; what is under way is followed by whoever takes its steps.
+    Pause {
+        /// Its name.
+        name: String,
+    },
+    /// Go on with one that was paused, or left by a process that was ended.
+    Resume {
+        /// Its name.
+        name: String,
+        /// Where vast.ai answers: a simulated one, for trying things.
+        #[arg(long, env = "VAST_URL", value_name = "URL")]
+        vast_url: Option<String>,
+        /// Time between two readings.
+        #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
+        every: Duration,
+    },
+    /// Take back what has not been begun.
+    TakeBack {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// How something is rented.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TermsArgs {
+    /// What new ones may cost, dollars per hour: of a deployment all of them, of a replacement those whose old one is still there.
+    #[arg(long, value_name = "DOLLARS")]
+    pub(crate) budget: f64,
+    /// New ones on their way at a time.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) at_once: u32,
+    /// What a proof may cost, dollars: the manager kills whatever turns out dearer in its benchmark.
+    #[arg(long, value_name = "DOLLARS", conflicts_with = "min_rate")]
+    pub(crate) per_proof: Option<f64>,
+    /// Proofs per hour below which the manager kills it.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) min_rate: Option<f64>,
+    /// These offers alone.
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    pub(crate) offers: Vec<u64>,
+    /// Straight from vast.ai, with this image; through the manager, with its own, where not given.
+    #[arg(long)]
+    pub(crate) image: Option<String>,
+    /// What the container runs at its start.
+    #[arg(long, requires = "image", value_name = "SCRIPT")]
+    pub(crate) onstart: Option<String>,
+    /// A variable in its environment, NAME=VALUE; NAME alone takes the value from the keychain (dwellctl keys set-env).
+    #[arg(long = "env", requires = "image", value_name = "NAME[=VALUE]")]
+    pub(crate) env: Vec<String>,
+    /// Longest time until one runs.
+    #[arg(long, default_value = "150m", value_name = "TIME", value_parser = span)]
+    pub(crate) running_within: Duration,
+    /// Hours that the credit has to last.
+    #[arg(long, default_value_t = 6.0, value_name = "HOURS")]
+    pub(crate) credit_lasts: f64,
+    /// Why, for the journal.
+    #[arg(long, default_value = "")]
+    pub(crate) why: String,
+    /// Do not ask: it is meant so.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Only say what would be done.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Time between two readings.
     #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
     pub(crate) every: Duration,
 }
@@ -566,6 +674,11 @@ pub(crate) struct Lines {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
+    /// Keep the value of a variable that rentals get in the keychain; it is asked for, or read from standard input.
+    SetEnv {
+        /// Name of the variable.
+        name: String,
+    },
     /// List the accounts, and where their keys are.
     List,
     /// Take a key into the keychain. It is asked for, or read from standard input.

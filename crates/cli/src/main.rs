@@ -9,6 +9,7 @@ mod kept;
 mod machine;
 mod offers;
 mod print;
+mod rollouts;
 mod run;
 mod vast;
 

@@ -98,7 +98,7 @@ fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(dash, |value| format!("{value:.decimals$}"))
 }
 
-fn table(offers: &[&OfferView]) -> String {
+pub(crate) fn table(offers: &[&OfferView]) -> String {
     let mut table = print::table(&[
         "Offer",
         "GPU",

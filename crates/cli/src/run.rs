@@ -25,6 +25,7 @@ use crate::kept;
 use crate::machine;
 use crate::offers;
 use crate::print::{self, clean, out, remark};
+use crate::rollouts;
 use crate::vast;
 
 /// Something is flagged, and was asked about.
@@ -108,6 +109,13 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             vast::tell_prediction(args, &machine, *price).await
         }
         Command::Offers { market, all } => offers::offers(args, market, *all).await,
+        Command::Deploy { count, terms, market } => {
+            rollouts::begin(args, rollouts::Whom { count: *count, ids: &[], rented_before: None }, terms, market).await
+        }
+        Command::Replace { ids, rented_before, terms, market } => {
+            rollouts::begin(args, rollouts::Whom { count: 0, ids, rented_before: *rented_before }, terms, market).await
+        }
+        Command::Rollouts { command } => rollouts::run(args, command.as_ref()).await,
         Command::Kill { act } => acting::act(args, "kill", None, act).await,
         Command::Destroy { act } => acting::act(args, "destroy", None, act).await,
         Command::Stop { act } => acting::act(args, "stop", None, act).await,

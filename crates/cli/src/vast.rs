@@ -41,6 +41,11 @@ pub(crate) async fn keys(args: &Args, command: &KeysCommand) -> anyhow::Result<E
     let app = app(args, None)?;
     let accounts = match command {
         KeysCommand::List => app.keys(dwell_commands::dto::Nothing {}).await?,
+        KeysCommand::SetEnv { name } => {
+            app.set_env(name, &ask_for_key()?)?;
+            remark(&format!("the value of {} is in the keychain", clean(name)));
+            return Ok(ExitCode::SUCCESS);
+        }
         KeysCommand::Add { name } => {
             let accounts = app.add_key(name, ask_for_key()?, false).await?;
             remark(&format!("the key of {} is in the keychain", clean(name)));

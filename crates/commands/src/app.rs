@@ -307,8 +307,15 @@ impl App {
             None => History::in_memory()?,
         }));
         let live = manager.clone();
-        state.session =
-            Some(Session { name, asks, served, drill, manager, journal: Arc::clone(&journal), simulation_may_act: Arc::default() });
+        state.session = Some(Session {
+            name,
+            asks,
+            served,
+            drill,
+            manager,
+            journal: Arc::clone(&journal),
+            simulation_may_act: Arc::default(),
+        });
         drop(state);
         if let Some(manager) = live {
             let (fleet, hands) = (manager.base().to_owned(), self.hands(Some(manager), None, KEY_SOON).await?);
@@ -537,6 +544,11 @@ impl App {
     /// The key of vast.ai's own client, and where it was found.
     pub fn key_of_vastai(&self) -> Result<(SecretString, String), ApiError> {
         keys::of_vastai()
+    }
+
+    /// Keeps the value of a variable that rentals get: in the keychain alone.
+    pub fn set_env(&self, name: &str, value: &SecretString) -> Result<(), ApiError> {
+        keys::set_variable(name, value)
     }
 
     /// The key in `VAST_API_KEY`, for one call.

@@ -119,7 +119,8 @@ impl Play {
             return;
         }
         let truths = self.served.with_world(|world| world.truth());
-        for act in acts.iter().filter(|act| matches!(act.deed.as_str(), "kill" | "destroy" | "reboot") && act.phase != "refused") {
+        for act in acts.iter().filter(|act| matches!(act.deed.as_str(), "kill" | "destroy" | "reboot") && act.phase != "refused")
+        {
             let is_it = |truth: &&Truth| truth.uuid.as_ref() == Some(&act.target) || truth.vast_id.to_string() == act.target;
             let Some(truth) = truths.iter().rev().find(is_it) else { continue };
             let deed = if act.deed == "reboot" { "reboot" } else { "destroy" };

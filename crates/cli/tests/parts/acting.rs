@@ -143,3 +143,105 @@ fn rentals_are_stopped_started_labelled_and_destroyed_and_machines_banned() {
         assert_eq!(output.status.code(), Some(4), "{wrong:?}: {}", text(&output.stderr));
     }
 }
+
+fn rollouts(sim: &Sim) -> Value {
+    json(&run(sim, &["rollouts", "--json"]))
+}
+
+#[test]
+fn a_replacement_that_is_killed_again_and_again_deploys_nothing_twice() {
+    let sim = allowed("stuck-wave-rollout");
+    run(&sim, &["fleet"]);
+    let fleet = json(&run(&sim, &["fleet", "--json"]));
+    // The wave came first: the oldest three.
+    let rows = fleet["instances"].as_array().unwrap();
+    let mut by_age: Vec<(&str, &str)> =
+        rows.iter().map(|row| (row["entered_at"].as_str().unwrap(), row["id"].as_str().unwrap())).collect();
+    by_age.sort_unstable();
+    let wave: Vec<&str> = by_age.iter().take(3).map(|(_, id)| *id).collect();
+    let before = rented(&sim);
+    assert_eq!(before.len(), 7);
+
+    let mut arguments = vec!["replace"];
+    arguments.extend(&wave);
+    arguments.extend(["--gpu", "RTX 4090", "--budget", "2", "--at-once", "3", "--every", "200ms", "--why", "the fix"]);
+    let unconfirmed = run(&sim, &arguments);
+    assert!(text(&unconfirmed.stderr).contains("give --yes") && !unconfirmed.status.success());
+    assert_eq!(rollouts(&sim).as_array().unwrap().len(), 0);
+    arguments.push("--yes");
+    let command = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dwellctl"));
+        command
+            .env("DWELL_DATA_DIR", sim.folder.path())
+            .env("VAST_URL", &sim.vast_url)
+            .env("VAST_API_KEY", "any-key-will-do")
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null());
+        command
+    };
+    let mut name: Option<String> = None;
+    let mut deaths = 0;
+    for life in 0..200u64 {
+        let mut child = match &name {
+            None => command().args(&arguments).spawn().unwrap(),
+            Some(name) => command().args(["rollouts", "resume", name, "--every", "200ms"]).spawn().unwrap(),
+        };
+        // Dies at another moment each time; after that it may live long enough for an order.
+        let lasts = std::time::Duration::from_millis(if life < 12 { 150 + life * 137 } else { 8_000 });
+        let began = std::time::Instant::now();
+        while began.elapsed() < lasts && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        deaths += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let all = rollouts(&sim);
+        assert!(all.as_array().unwrap().len() <= 1, "{all}");
+        name = all[0]["name"].as_str().map(str::to_owned);
+        if all[0]["state"] == "ended" {
+            break;
+        }
+    }
+    let ended = &rollouts(&sim)[0];
+    assert_eq!((ended["state"].as_str(), ended["says"].as_str()), (Some("ended"), Some("3 of 3 done")), "{ended}");
+    assert!(deaths >= 12, "{deaths}");
+    let after = rented(&sim);
+    let new: Vec<&u64> = after.iter().filter(|id| !before.contains(id)).collect();
+    assert_eq!((after.len(), new.len()), (7, 3), "three went, three came, and no other: {after:?}");
+    for id in wave {
+        assert!(["killed", "gone"].contains(&state_of(&sim, id).as_str()));
+    }
+}
+
+#[test]
+fn offers_say_what_they_would_prove_and_what_cannot_work() {
+    let sim = allowed("stuck-wave-rollout");
+    run(&sim, &["fleet"]);
+    run(&sim, &["ban", "140139", "--reason", "dies", "--yes", "--every", "200ms"]);
+    let offers = json(&run(&sim, &["offers", "--json", "--all", "--limit", "100"]));
+    let all = offers["offers"].as_array().unwrap();
+    assert_eq!((offers["source"].as_str(), all.len() > 20), (Some("vast.ai"), true));
+    let fits = |it: &&Value| it["why_not"].as_array().unwrap().is_empty();
+    let price = |it: &Value| it["dollars_per_proof"].as_f64();
+    let can: Vec<f64> = all.iter().filter(fits).filter_map(price).collect();
+    assert!(can.len() > 5 && can.windows(2).all(|pair| pair[0] <= pair[1]), "{can:?}");
+    let banned = all.iter().find(|it| it["machine_id"] == 140_139).unwrap();
+    assert!(banned["why_not"][0].as_str().unwrap().contains("bad hosts: dies"), "{banned}");
+    // The fleet's own benchmarks come before the model.
+    assert!(all.iter().any(|it| it["gpu_name"] == "RTX 4090" && it["basis"] == "same-cards"));
+    let narrow = json(&run(&sim, &["offers", "--json", "--filter", "gpu_name=RTX_4090 dph<=0.5"]));
+    assert!(narrow["offers"].as_array().unwrap().iter().all(|it| it["gpu_name"] == "RTX 4090"));
+    assert!(text(&run(&sim, &["offers", "--filter", "cheap"]).stderr).contains("\"cheap\" is no filter"));
+
+    // A dry run tells all and does nothing; a budget that is too small is said before anything is done.
+    let plan =
+        json(&run(&sim, &["deploy", "2", "--budget", "1.5", "--per-proof", "0.02", "--gpu", "RTX 4090", "--dry-run", "--json"]));
+    assert_eq!((plan["confirm_with"].as_str(), plan["offers"].as_array().unwrap().len()), (Some("deploy 2"), 2), "{plan}");
+    assert!(plan["notes"].to_string().contains("kills what proves less than"), "{plan}");
+    let poor = run(&sim, &["deploy", "2", "--budget", "0.05", "--yes"]);
+    assert!(!poor.status.success() && text(&poor.stderr).contains("0.05 are allowed"), "{}", text(&poor.stderr));
+    run(&sim, &["fleets", "read-only", "sim"]);
+    let refused = run(&sim, &["deploy", "1", "--budget", "5", "--yes"]);
+    assert!(!refused.status.success() && text(&refused.stderr).contains("read-only"), "{}", text(&refused.stderr));
+    assert_eq!(rollouts(&sim).as_array().unwrap().len(), 0);
+}

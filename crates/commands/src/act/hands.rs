@@ -208,7 +208,8 @@ impl Rents for Renter {
             let wanted = DeployRequest {
                 offer_id: order.offer,
                 machine_id: order.machine.unwrap_or(0),
-                min_rate: min_rate.unwrap_or(0.0),
+                // Told none, the manager takes 50 proofs an hour, which many a card does not reach.
+                min_rate: min_rate.unwrap_or(1.0),
                 disk: terms.disk_gb,
             };
             return self.hands.manager()?.deploy(&wanted).await;

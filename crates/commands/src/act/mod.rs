@@ -252,9 +252,7 @@ fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>) -> PlanStep {
         id: target.id.clone(),
         is_now: subject.is_now.clone(),
         what,
-        lost: goes.then(|| {
-LOST.to_owned()
-        }),
+        lost: goes.then(|| LOST.to_owned()),
         refused,
         dollars_per_h: target.dollars_per_h,
     }
@@ -441,7 +439,9 @@ fn began(number: u32) -> Option<u64> {
     let number = sysinfo::Pid::from_u32(number);
     let mut system = sysinfo::System::new();
     system.refresh_processes(sysinfo::ProcessesToUpdate::Some(&[number]), true);
-    system.process(number).map(sysinfo::Process::start_time)
+    // One that has ended and that nobody has asked after is still listed.
+    let ended = |it: &&sysinfo::Process| matches!(it.status(), sysinfo::ProcessStatus::Zombie | sysinfo::ProcessStatus::Dead);
+    system.process(number).filter(|it| !ended(it)).map(sysinfo::Process::start_time)
 }
 
 /// Whether a process of the journal is still there; another one of its number is another one.
@@ -454,11 +454,7 @@ fn goes_on(process: &str) -> bool {
 }
 
 /// Writes each step of a deed into the journal.
-fn writer<'a>(
-    entry: &'a ActEntry,
-    journal: &'a Journal,
-    now: impl Fn() -> Timestamp + 'a,
-) -> impl FnMut(Phase, &str) + 'a {
+fn writer<'a>(entry: &'a ActEntry, journal: &'a Journal, now: impl Fn() -> Timestamp + 'a) -> impl FnMut(Phase, &str) + 'a {
     move |phase, text| {
         let step = ActEntry { at: now(), phase: phase.as_str().to_owned(), text: text.to_owned(), ..entry.clone() };
         if let Err(error) = locked(journal).add_act(&step) {

@@ -120,7 +120,7 @@ pub(crate) fn plan(
 ) -> Result<Planned, ApiError> {
     let terms = terms(request)?;
     let replaced = olds(view, rented, request)?;
-    if (request.count > 0) == !replaced.is_empty() {
+    if (request.count > 0) != replaced.is_empty() {
         let none = replaced.is_empty() && request.rented_before.is_some();
         return Err(bad(if none { "nobody was rented before then" } else { "either so many new ones, or whom they replace" }));
     }
@@ -163,6 +163,12 @@ pub(crate) fn plan(
     if let Some(rate) = can.first().and_then(|offer| terms.min_rate_of(offer.dollars_per_h?)) {
         notes.push(format!("the manager kills what proves less than {rate:.1} proofs/h in its benchmark (the first offer)"));
     }
+    if terms.through_manager && terms.min_rate.is_none() && terms.dollars_per_proof_max.is_none() {
+        notes.push(
+            "no minimum rate is given: the manager is told 1 proof/h, so that it kills nobody by it (it takes 50 where it is told none)"
+                .to_owned(),
+        );
+    }
     match credit {
         Some((credit, spends)) => {
             let lasts_h = credit / (spends + all.min(terms.extra_dollars_per_h)).max(1e-9);
@@ -190,7 +196,8 @@ pub(crate) fn plan(
     } else {
         None
     };
-    let (word, ones) = (if replaced.is_empty() { "deploy" } else { "replace" }, if count == 1 { "instance" } else { "instances" });
+    let (word, ones) =
+        (if replaced.is_empty() { "deploy" } else { "replace" }, if count == 1 { "instance" } else { "instances" });
     let at_once = if terms.at_once == 1 { "one at a time".to_owned() } else { format!("{} at a time", terms.at_once) };
     let sentence = if replaced.is_empty() {
         format!("Deploy {count} {ones}, {at_once}; at most {:.2} dollars an hour.", terms.extra_dollars_per_h)

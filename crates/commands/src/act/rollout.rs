@@ -77,8 +77,7 @@ pub(crate) enum Stand {
 }
 
 impl Stand {
-    const ALL: [Self; 7] =
-        [Self::Waiting, Self::Ordering, Self::Coming, Self::Retiring, Self::Done, Self::Failed, Self::Left];
+    const ALL: [Self; 7] = [Self::Waiting, Self::Ordering, Self::Coming, Self::Retiring, Self::Done, Self::Failed, Self::Left];
 
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -469,7 +468,8 @@ impl<'a, H: Rents> Runner<'a, H> {
                 self.put(place, Stand::Coming, format!("rented as {id} after all, found by the list"))?;
                 continue;
             }
-            let words = format!("an order that was given up was taken after all: rental {id} is nobody's and is billed; destroy it");
+            let words =
+                format!("an order that was given up was taken after all: rental {id} is nobody's and is billed; destroy it");
             self.note(&order, Phase::Incident, &words)?;
             self.items[place].body.given_up.remove(nth);
             let (stand, text) = (self.items[place].stand, self.items[place].body.text.clone());
@@ -478,7 +478,10 @@ impl<'a, H: Rents> Runner<'a, H> {
         }
         let ids: Vec<String> = told.iter().map(u64::to_string).collect();
         Ok((!ids.is_empty()).then(|| {
-            Ended::Paused(format!("orders that were given up were taken after all: destroy {}, which nobody uses", ids.join(", ")))
+            Ended::Paused(format!(
+                "orders that were given up were taken after all: destroy {}, which nobody uses",
+                ids.join(", ")
+            ))
         }))
     }
 
@@ -507,7 +510,11 @@ impl<'a, H: Rents> Runner<'a, H> {
                     self.put(place, Stand::Coming, "vast.ai left it stopped: its start is asked for, once")?;
                     let target = Target { id: id.to_string(), vast_id: Some(id), ..Target::default() };
                     if let Err(error) = self.hands.send(&Deed::Start, &target).await {
-                        self.put(place, Stand::Coming, format!("vast.ai left it stopped, and its start failed: {}", error.message))?;
+                        self.put(
+                            place,
+                            Stand::Coming,
+                            format!("vast.ai left it stopped, and its start failed: {}", error.message),
+                        )?;
                     }
                 }
             }
@@ -669,7 +676,11 @@ impl<'a, H: Rents> Runner<'a, H> {
             offer: offer.id,
             machine: offer.machine_id,
             dollars_per_h: offer.dollars_per_h,
-            before: rentals.iter().filter(|it| it.machine.is_some() && it.machine == offer.machine_id).map(|it| it.vast_id).collect(),
+            before: rentals
+                .iter()
+                .filter(|it| it.machine.is_some() && it.machine == offer.machine_id)
+                .map(|it| it.vast_id)
+                .collect(),
         };
         self.send_order(place, order).await
     }
@@ -703,7 +714,9 @@ impl<'a, H: Rents> Runner<'a, H> {
                 self.put(place, Stand::Waiting, "vast.ai was asked too often; it is tried again")?;
                 Ok(None)
             }
-            Err(error) if matches!(error.code, Code::KeyRefused | Code::Unauthorised | Code::BadAddress | Code::NoCertificates) => {
+            Err(error)
+                if matches!(error.code, Code::KeyRefused | Code::Unauthorised | Code::BadAddress | Code::NoCertificates) =>
+            {
                 self.note(&order, Phase::Refused, &error.message)?;
                 self.items[place].body.order = None;
                 self.put(place, Stand::Waiting, error.message.clone())?;
@@ -721,7 +734,8 @@ impl<'a, H: Rents> Runner<'a, H> {
                 if tired {
                     self.refused_in_a_row = 0;
                 }
-                Ok(tired.then(|| Ended::Paused(format!("{REFUSED_MOST} orders were refused one after the other: {}", error.message))))
+                Ok(tired
+                    .then(|| Ended::Paused(format!("{REFUSED_MOST} orders were refused one after the other: {}", error.message))))
             }
             Err(error) => {
                 self.note(&order, Phase::Unanswered, &format!("not known whether it was taken: {}", error.message))?;
@@ -758,9 +772,7 @@ fn short(id: &str) -> String {
 
 /// Items as they begin.
 pub(crate) fn items(olds: Vec<Option<OldOne>>, now: Timestamp) -> Vec<Item> {
-    olds.into_iter()
-        .map(|old| Item { at: now, stand: Stand::Waiting, body: Body { old, ..Body::default() } })
-        .collect()
+    olds.into_iter().map(|old| Item { at: now, stand: Stand::Waiting, body: Body { old, ..Body::default() } }).collect()
 }
 
 /// A new rollout as it is kept.

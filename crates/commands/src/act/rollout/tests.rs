@@ -170,10 +170,7 @@ impl Hands for Double {
     async fn send(&self, deed: &Deed, target: &Target) -> Result<(), FetchError> {
         self.passes(false).await;
         let fault = self.fault();
-        let done = !matches!(
-            fault,
-            Fault::Swallowed | Fault::Lied | Fault::Refused | Fault::TooOften | Fault::Failed
-        );
+        let done = !matches!(fault, Fault::Swallowed | Fault::Lied | Fault::Refused | Fault::TooOften | Fault::Failed);
         if done {
             let running = self.new_ones().iter().filter(|it| it.state(self.now_s.get()) == "running").count();
             let ended = self.rentals.borrow().iter().filter(|it| it.id <= OLDS && it.gone).count();
@@ -256,10 +253,7 @@ impl Rents for Double {
         let fault = self.fault();
         self.orders.set(self.orders.get() + 1);
         let id = 1_000 + self.orders.get() as u64;
-        let done = !matches!(
-            fault,
-            Fault::Swallowed | Fault::Lied | Fault::Refused | Fault::TooOften | Fault::Failed
-        );
+        let done = !matches!(fault, Fault::Swallowed | Fault::Lied | Fault::Refused | Fault::TooOften | Fault::Failed);
         if done {
             self.rentals.borrow_mut().push(Rental {
                 id,
@@ -433,7 +427,11 @@ fn a_wave_that_fails_the_same_way_is_stopped() {
     assert!(said[0].contains("2 new ones failed the same way and none runs: killed: benchmark timeout"), "{said:?}");
     let one = Double::new(vec![Fault::None, Fault::Killed], vec![], 0, None);
     let (items, record, _) = play(&one, &terms(2), vec![None; 3]);
-    assert_eq!((record.state.as_str(), record.says.as_str()), ("ended", "2 of 3 done, 1 failed: 1001 killed: benchmark timeout (45min)"), "{items:?}");
+    assert_eq!(
+        (record.state.as_str(), record.says.as_str()),
+        ("ended", "2 of 3 done, 1 failed: 1001 killed: benchmark timeout (45min)"),
+        "{items:?}"
+    );
 }
 
 #[test]
@@ -531,7 +529,11 @@ fn dying_at_any_call_deploys_nothing_twice() {
         for after_its_effect in [false, true] {
             let double = Double::new(vec![], vec![], 1, Some(Crash { call, after_its_effect }));
             let (items, record, said) = play(&double, &terms(2), replacing(OLDS));
-            assert_eq!((record.state.as_str(), record.says.as_str()), ("ended", "3 of 3 done"), "{call} {after_its_effect} {said:?}");
+            assert_eq!(
+                (record.state.as_str(), record.says.as_str()),
+                ("ended", "3 of 3 done"),
+                "{call} {after_its_effect} {said:?}"
+            );
             check(&double, &items, &said).unwrap();
             assert_eq!(double.new_ones().len(), 3, "died at call {call}");
         }

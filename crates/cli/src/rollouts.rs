@@ -1,0 +1,202 @@
+//! `dwellctl deploy`, `replace` and `rollouts`: shown first, confirmed, begun once, followed until all of it runs.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use dwell_commands::Look;
+use dwell_commands::dto::{EnvVar, RolloutPlan, RolloutRequest, RolloutView};
+
+use crate::acting::asked;
+use crate::args::{Args, MarketArgs, RolloutsCommand, TermsArgs};
+use crate::offers;
+use crate::print::{self, clean, local, out, remark};
+use crate::vast;
+
+/// For whom new ones are rented.
+pub(crate) struct Whom<'a> {
+    /// So many, in place of nobody.
+    pub(crate) count: u32,
+    /// In place of these.
+    pub(crate) ids: &'a [String],
+    /// In place of everybody who was rented before then.
+    pub(crate) rented_before: Option<jiff::Timestamp>,
+}
+
+fn variable(text: &str) -> EnvVar {
+    match text.split_once('=') {
+        Some((name, value)) => EnvVar { name: name.to_owned(), value: Some(value.to_owned()) },
+        None => EnvVar { name: text.to_owned(), value: None },
+    }
+}
+
+async fn look(args: &Args, account: Option<&str>, address: Option<&String>, every: f64) -> anyhow::Result<Look> {
+    let look =
+        Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)?.with_readings_every(every);
+    Ok(match vast::client(args, account, address).await {
+        Ok(client) => look.with_vast(client),
+        Err(error) => {
+            remark(&format!("vast.ai is not asked: {}", clean(&error.to_string())));
+            look
+        }
+    })
+}
+
+pub(crate) async fn begin(args: &Args, whom: Whom<'_>, terms: &TermsArgs, market: &MarketArgs) -> anyhow::Result<ExitCode> {
+    let every = terms.every.as_secs_f64();
+    let mut look = look(args, market.account.as_deref(), market.vast_url.as_ref(), every).await?;
+    look.read(None).await?;
+    let request = RolloutRequest {
+        count: whom.count,
+        ids: whom.ids.to_vec(),
+        rented_before: whom.rented_before,
+        market: offers::request(market, false),
+        offer_ids: terms.offers.clone(),
+        image: terms.image.clone(),
+        onstart: terms.onstart.clone(),
+        env: terms.env.iter().map(|text| variable(text)).collect(),
+        min_rate: terms.min_rate,
+        dollars_per_proof_max: terms.per_proof,
+        at_once: Some(terms.at_once),
+        extra_dollars_per_h: terms.budget,
+        running_within_s: Some(terms.running_within.as_secs_f64()),
+        credit_lasts_h: Some(terms.credit_lasts),
+        why: Some(terms.why.clone()),
+    };
+    let planned = look.plan_rollout(&request).await?;
+    let view = planned.view().clone();
+    if !args.json {
+        tell_plan(&view);
+    }
+    if terms.dry_run {
+        if args.json {
+            print::json(&view, true)?;
+        } else {
+            out(if view.read_only { "The fleet is read-only. Nothing was done." } else { "Nothing was done." });
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let confirmation = match (&view.confirm_with, terms.yes) {
+        // Refused there, with what to do: nobody is asked for nothing.
+        _ if view.read_only || view.refused.is_some() => None,
+        (Some(words), true) => Some(words.clone()),
+        (Some(words), false) => Some(asked(words, "this rents what is billed")?),
+        (None, _) => None,
+    };
+    let name = look.begin_rollout(planned, confirmation.as_deref())?;
+    remark(&format!("{name}: dwellctl rollouts pause {name} pauses it"));
+    follow(args, look, &name).await
+}
+
+async fn follow(args: &Args, look: Look, name: &str) -> anyhow::Result<ExitCode> {
+    let mut said: Vec<String> = Vec::new();
+    let ended = look
+        .take_steps(name, |rollout| {
+            for (place, item) in rollout.items.iter().enumerate() {
+                let words = format!("{}  {}: {}", place + 1, item.state, clean(&item.text));
+                if said.get(place) != Some(&words) {
+                    let line = format!("{}  {words}", local(item.at));
+                    // With JSON the end alone goes to standard output.
+                    if args.json { remark(&line) } else { out(&line) }
+                }
+                match said.get_mut(place) {
+                    Some(known) => *known = words,
+                    None => said.push(words),
+                }
+            }
+        })
+        .await?;
+    if args.json {
+        print::json(&ended, true)?;
+    } else {
+        out(&format!("{}: {}", ended.state, clean(&ended.says)));
+        if ended.state == "paused" {
+            remark(&format!("dwellctl rollouts resume {name} goes on with it, take-back {name} takes back what is not begun"));
+        }
+    }
+    let well = ended.state == "ended" && ended.items.iter().all(|item| matches!(item.state.as_str(), "done" | "left"));
+    Ok(ExitCode::from(u8::from(!well)))
+}
+
+fn tell_plan(view: &RolloutPlan) {
+    out(&clean(&view.sentence));
+    for step in &view.replaces {
+        out(&format!("  {}  {}", clean(&step.id), clean(&step.is_now)));
+    }
+    if let Some(step) = view.replaces.first() {
+        step.lost.iter().for_each(|lost| out(&format!("    lost with each: {}", clean(lost))));
+    }
+    if !view.offers.is_empty() {
+        out("Offers that would be taken now:");
+        out(&offers::table(&view.offers.iter().collect::<Vec<_>>()));
+    }
+    view.notes.iter().for_each(|note| out(&format!("  {}", clean(note))));
+    if let Some(why) = &view.refused {
+        out(&format!("It cannot be begun: {}", clean(why)));
+    }
+}
+
+pub(crate) async fn run(args: &Args, command: Option<&RolloutsCommand>) -> anyhow::Result<ExitCode> {
+    if let Some(RolloutsCommand::Resume { name, vast_url, every }) = command {
+        let mut look = look(args, None, vast_url.as_ref(), every.as_secs_f64()).await?;
+        look.read(None).await?;
+        return follow(args, look, name).await;
+    }
+    let look = Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)?;
+    match command {
+        Some(RolloutsCommand::Pause { name }) => {
+            look.pause_rollout(name)?;
+            remark("it begins no new step; what is under way is followed by whoever takes its steps");
+        }
+        Some(RolloutsCommand::TakeBack { name }) => {
+            let count = look.take_back(name)?;
+            remark(&format!("{count} taken back"));
+        }
+        _ => {}
+    }
+    let wanted = match command {
+        Some(
+            RolloutsCommand::Show { name }
+            | RolloutsCommand::Pause { name }
+            | RolloutsCommand::TakeBack { name }
+            | RolloutsCommand::Resume { name, .. },
+        ) => Some(name),
+        Some(RolloutsCommand::List) | None => None,
+    };
+    let rollouts: Vec<RolloutView> =
+        look.rollouts()?.rollouts.into_iter().filter(|it| wanted.is_none_or(|name| it.name == *name)).collect();
+    if let (Some(name), true) = (wanted, rollouts.is_empty()) {
+        bail!("no rollout of this fleet is called {name:?}");
+    }
+    if args.json {
+        print::json(&rollouts, true)?;
+    } else if rollouts.is_empty() {
+        out("Nothing was deployed or replaced yet.");
+    } else {
+        rollouts.iter().for_each(|rollout| tell(rollout, wanted.is_some()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(rollout: &RolloutView, whole: bool) {
+    let done = rollout.items.iter().filter(|item| item.state == "done").count();
+    let left = if rollout.state != "ended" && !rollout.alive { "; nobody takes its steps: resume it" } else { "" };
+    let simulated = if rollout.simulated { "  SIMULATED" } else { "" };
+    out(&format!(
+        "{}  {}  {} of {} {}, {}{left}  since {}{simulated}",
+        rollout.name,
+        rollout.kind,
+        done,
+        rollout.items.len(),
+        "done",
+        rollout.state,
+        local(rollout.at),
+    ));
+    if !rollout.says.is_empty() {
+        out(&format!("    {}", clean(&rollout.says)));
+    }
+    for item in rollout.items.iter().filter(|_| whole) {
+        let old = item.old.as_deref().map_or_else(String::new, |old| format!("{} -> ", clean(old)));
+        let new = item.vast_id.map_or_else(|| "\u{2013}".to_owned(), |id| id.to_string());
+        out(&format!("    {old}{new}  {}: {}", item.state, clean(&item.text)));
+    }
+}
