@@ -316,6 +316,8 @@ async fn every_view_is_accessible_in_both_themes() {
             ("#/manager-log".to_owned(), "[role=log]"),
             ("#/charts".to_owned(), "[data-testid=chart-states] img"),
             ("#/search".to_owned(), "input[aria-label=Words]"),
+            ("#/offers".to_owned(), "[data-testid=offers]"),
+            ("#/rollouts".to_owned(), ".page h1"),
             ("#/journal".to_owned(), "main h1"),
             ("#/rentals".to_owned(), "[data-testid=rentals] tbody tr"),
             ("#/fleets".to_owned(), "[data-scenario]"),
@@ -542,6 +544,83 @@ async fn a_drill_is_played_and_debriefed() {
             .await
             .is_err()
     );
+    page.browser.close().await;
+}
+
+/// The drill of a stuck wave, from its beginning to its end: diagnosed, what it can tell saved, replaced, seen to run, debriefed.
+#[tokio::test]
+async fn a_stuck_wave_is_diagnosed_saved_and_replaced() {
+    let page = page().await;
+    let browser = &page.browser;
+    let speed = async |speed: f64| page.app.set_speed(dwell_commands::dto::SpeedRequest { speed }).await.unwrap();
+    browser.find("[data-scenario]").await;
+    browser.run("location.hash = '#/drills'").await;
+    browser.find("[data-drill=stuck-wave-rollout]").await;
+    browser.run("document.querySelector('[data-drill=stuck-wave-rollout]').focus()").await;
+    browser.press(&Key::Enter.to_string()).await.unwrap();
+    browser.find("[data-testid=drill-banner]").await;
+    speed(300.0).await;
+    browser.until("return document.querySelectorAll('[data-flag=stalled]').length >= 3").await;
+    speed(20.0).await;
+
+    // Diagnosed: a look at a machine tells that its prover is gone.
+    browser.press("gi").await.unwrap();
+    browser.find("[data-testid=diagnosis]").await;
+    browser.find("[data-look=ssh-probe]").await;
+    browser.run("document.querySelector('[data-look=ssh-probe]').click()").await;
+    browser.until("return document.querySelector('[data-testid=diagnosis]').innerText.toLowerCase().includes('confirmed')").await;
+    let fleet = page.app.fleet(dwell_commands::dto::Nothing {}).await.unwrap();
+    let stuck: Vec<String> = fleet
+        .instances
+        .iter()
+        .filter(|row| row.flag.as_ref().is_some_and(|it| it.kind == "stalled"))
+        .map(|row| row.id.clone())
+        .collect();
+    assert_eq!(stuck.len(), 3);
+    for id in &stuck {
+        browser.run(&format!("location.hash = '#/instance/{id}'")).await;
+        browser.until(&format!("return document.querySelector('[data-testid=instance-id]')?.innerText === '{id}'")).await;
+        browser.choose("[data-testid=drill-answer] select", "daemon-died-after-running").await;
+    }
+
+    // Replaced: shown first, what it can tell saved, allowed, confirmed.
+    browser.press("gi").await.unwrap();
+    let press = |words: &str| {
+        format!(
+            "const it = [...document.querySelectorAll('button')].find((one) => one.innerText.startsWith('{words}') && !one.disabled); it?.click(); return !!it"
+        )
+    };
+    browser.until(&press("Replace all 3")).await;
+    browser.find("[data-testid=rollout]").await;
+    browser.until(&press("What would it do?")).await;
+    browser.sees("Replace 3 instances").await;
+    assert!(browser.accessibility_faults().await.is_empty());
+    browser.until(&press("Save their output first")).await;
+    browser.sees("could tell is kept").await;
+    let kept = page.app.raw_answers(dwell_commands::dto::InstanceRequest { id: stuck[2].clone() }).await.unwrap();
+    assert!(kept.answers.iter().any(|it| it.text.contains("== the container ==")), "{kept:?}");
+    browser.sees("This fleet is read-only.").await;
+    browser.until(&press("Allow acting on it")).await;
+    browser.find("[data-testid=rollout] input[autocomplete=off]").await.send_keys("replace 3").await.unwrap();
+    browser.until("const go = document.querySelector('[data-testid=rollout] .go'); if (!go || go.disabled) return false; go.click(); return true").await;
+    browser.find("[data-rollout=going]").await;
+    speed(300.0).await;
+    browser.until("return document.querySelectorAll('[data-item=coming]').length === 3").await;
+    browser.until("return document.querySelectorAll('[data-item=retiring], [data-item=done]').length === 3").await;
+    browser.until("return document.querySelectorAll('[data-rollout=ended] [data-item=done]').length === 3").await;
+    browser.sees("3 of 3 done").await;
+    assert!(browser.accessibility_faults().await.is_empty());
+    let fleet = page.app.fleet(dwell_commands::dto::Nothing {}).await.unwrap();
+    let running = fleet.instances.iter().filter(|row| row.state == "running" && row.listed && !stuck.contains(&row.id)).count();
+    assert_eq!(running, 7, "four that were well, three that came");
+
+    browser.run("[...document.querySelectorAll('[data-testid=drill-banner] button')].at(-1).click()").await;
+    browser.find("[data-testid=debrief]").await;
+    let past = page.app.drills(dwell_commands::dto::Nothing {}).await.unwrap().past;
+    assert_eq!((past[0].right, past[0].to_name), (3, 3), "{past:?}");
+    let drill = page.app.drill(dwell_commands::dto::Nothing {}).await.unwrap();
+    assert_eq!(drill.deeds.iter().filter(|deed| deed.deed == "destroy" && stuck.contains(&deed.id)).count(), 3);
+    assert!(past[0].score > 70.0, "who was sick was ended, and nobody else: {past:?}");
     page.browser.close().await;
 }
 

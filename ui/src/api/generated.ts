@@ -1663,6 +1663,422 @@ path: string,
  * Rows in it.
  */
 rows: number, };
+export type Needs = { 
+/**
+ * Memory of one card, GB: more than that.
+ */
+gpu_ram_gb: number | null, 
+/**
+ * Memory of the rented share of the host, GB.
+ */
+ram_gb: number | null, 
+/**
+ * Hardware threads: more than that.
+ */
+cpu_threads: number | null, 
+/**
+ * Download, Mbit/s: more than that.
+ */
+inet_down_mbps: number | null, 
+/**
+ * CUDA that its driver has to support.
+ */
+cuda: number | null, 
+/**
+ * Oldest driver, e.g. `570.133`.
+ */
+driver: string | null, 
+/**
+ * Compute capabilities that the image was built for, times 100: 860 is sm_86. Empty: all.
+ */
+compute_caps: Array<number>, };
+export type OffersRequest = { 
+/**
+ * Filters in the language of vast.ai's own client, e.g. `gpu_name=RTX_4090 dph<=0.5`, instead of those that follow from
+ * the needs.
+ */
+filter: string | null, 
+/**
+ * Card model.
+ */
+gpu: string | null, 
+/**
+ * Exactly so many cards.
+ */
+cards: number | null, 
+/**
+ * Highest price, US dollars per hour.
+ */
+dollars_per_h_max: number | null, 
+/**
+ * Disk, GB; the price includes it. 250 where not given.
+ */
+disk_gb: number | null, 
+/**
+ * What the image needs; what the manager itself asks for where not given.
+ */
+needs: Needs | null, 
+/**
+ * Offers that do not fit the needs are asked for as well, and told with why.
+ */
+all: boolean, 
+/**
+ * At most so many; 64 where not given.
+ */
+limit: number | null, };
+export type OffersView = { 
+/**
+ * Who was asked: `vast.ai` or `manager`.
+ */
+source: string, 
+/**
+ * With which filters.
+ */
+filter: string, 
+/**
+ * Disk that the prices include, GB; `null` where the manager's own counts.
+ */
+disk_gb: number | null, 
+/**
+ * What the image needs.
+ */
+needs: Needs, 
+/**
+ * Those that can work, cheapest proofs first; then the others.
+ */
+offers: Array<OfferView>, 
+/**
+ * What could not be asked.
+ */
+notes: Array<string>, 
+/**
+ * When they were asked for, on the operator's clock.
+ */
+at: string, };
+export type OfferView = { 
+/**
+ * Number to rent it by; good for minutes.
+ */
+id: number, 
+/**
+ * Machine.
+ */
+machine_id: number | null, 
+/**
+ * Host.
+ */
+host_id: number | null, 
+/**
+ * Card model.
+ */
+gpu_name: string | null, 
+/**
+ * Cards.
+ */
+num_gpus: number | null, 
+/**
+ * Memory of one card, GB.
+ */
+gpu_ram_gb: number | null, 
+/**
+ * Memory of the offered share of the host, GB.
+ */
+ram_gb: number | null, 
+/**
+ * Hardware threads.
+ */
+cpu_threads: number | null, 
+/**
+ * Copies to the card as vast.ai measured them, GB/s.
+ */
+pcie_gb_s: number | null, 
+/**
+ * Download, Mbit/s.
+ */
+inet_down_mbps: number | null, 
+/**
+ * Newest CUDA that its driver supports.
+ */
+cuda_max: number | null, 
+/**
+ * Compute capability times 100.
+ */
+compute_cap: number | null, 
+/**
+ * Driver.
+ */
+driver_version: string | null, 
+/**
+ * Place.
+ */
+geolocation: string | null, 
+/**
+ * Price, US dollars per hour.
+ */
+dollars_per_h: number | null, 
+/**
+ * Time left for which it is offered, seconds.
+ */
+lasts_s: number | null, 
+/**
+ * Share of time that it was up, 0 to 1.
+ */
+reliability: number | null, 
+/**
+ * What it would prove, proofs per hour.
+ */
+proofs_per_h: number | null, 
+/**
+ * From.
+ */
+proofs_per_h_least: number | null, 
+/**
+ * To.
+ */
+proofs_per_h_most: number | null, 
+/**
+ * What that rests on: `machine`, `same-cards` or `model`.
+ */
+basis: string | null, 
+/**
+ * The same in words.
+ */
+basis_words: string | null, 
+/**
+ * What limits it, by the model.
+ */
+limited_by: string | null, 
+/**
+ * Price of a proof, US dollars.
+ */
+dollars_per_proof: number | null, 
+/**
+ * Median time from the rental to `running`, seconds; the first proof itself is told by nobody.
+ */
+until_running_s: number | null, 
+/**
+ * What that rests on.
+ */
+until_running_of: string | null, 
+/**
+ * What the time until then costs, US dollars.
+ */
+dollars_before_running: number | null, 
+/**
+ * Rentals of this machine that were watched.
+ */
+rented_before: number, 
+/**
+ * Of these: proved.
+ */
+proved_before: number, 
+/**
+ * Of these: were flagged as stuck.
+ */
+stuck_before: number, 
+/**
+ * Why the manager's list of bad hosts has it.
+ */
+banned: string | null, 
+/**
+ * Why it cannot work; empty: nothing speaks against it.
+ */
+why_not: Array<string>, };
+export type EnvVar = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * Value; `null`: the keychain has it, under `env:NAME`.
+ */
+value: string | null, };
+export type RolloutRequest = { 
+/**
+ * So many new ones, in place of nobody.
+ */
+count: number, 
+/**
+ * Replaces these.
+ */
+ids: Array<string>, 
+/**
+ * Replaces everybody who was rented before then.
+ */
+rented_before: string | null, 
+/**
+ * Which offers.
+ */
+market: OffersRequest, 
+/**
+ * These alone.
+ */
+offer_ids: Array<number>, 
+/**
+ * Straight from vast.ai with this image; through the manager, with its own, where not given.
+ */
+image: string | null, 
+/**
+ * What the container runs at its start.
+ */
+onstart: string | null, 
+/**
+ * Its environment.
+ */
+env: Array<EnvVar>, 
+/**
+ * Proofs per hour below which the manager kills it.
+ */
+min_rate: number | null, 
+/**
+ * What a proof may cost, US dollars: the minimum rate of each follows from its price.
+ */
+dollars_per_proof_max: number | null, 
+/**
+ * New ones on their way at a time; 1 where not given.
+ */
+at_once: number | null, 
+/**
+ * What new ones may cost while what they replace is still there, US dollars per hour; of a deployment, all of them.
+ */
+extra_dollars_per_h: number, 
+/**
+ * Longest time until one runs, seconds; two and a half hours where not given, as long as the manager's own timers allow.
+ */
+running_within_s: number | null, 
+/**
+ * Hours that the credit has to last at the new price; 6 where not given.
+ */
+credit_lasts_h: number | null, 
+/**
+ * Why, for the journal.
+ */
+why: string | null, };
+export type RolloutPlan = { 
+/**
+ * Begins it, once, within two minutes; `null` where it cannot be begun.
+ */
+token: string | null, 
+/**
+ * In a sentence.
+ */
+sentence: string, 
+/**
+ * Whom it replaces, oldest first.
+ */
+replaces: Array<PlanStep>, 
+/**
+ * The offers that would be taken now; they may be gone when their turn comes.
+ */
+offers: Array<OfferView>, 
+/**
+ * What these cost together, US dollars per hour, as far as prices were told.
+ */
+dollars_per_h: number | null, 
+/**
+ * What should be known before.
+ */
+notes: Array<string>, 
+/**
+ * Why it cannot be begun.
+ */
+refused: string | null, 
+/**
+ * What has to be typed to confirm it.
+ */
+confirm_with: string | null, 
+/**
+ * The fleet is read-only.
+ */
+read_only: boolean, };
+export type RolloutName = { 
+/**
+ * Its name.
+ */
+name: string, };
+export type Rollouts = { 
+/**
+ * They.
+ */
+rollouts: Array<RolloutView>, };
+export type RolloutView = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * `deploy` or `replace`.
+ */
+kind: string, 
+/**
+ * `going`, `paused` or `ended`.
+ */
+state: string, 
+/**
+ * A process takes its steps; false where that one was ended and somebody has to resume it.
+ */
+alive: boolean, 
+/**
+ * Why it is in that state.
+ */
+says: string, 
+/**
+ * When it was asked for.
+ */
+at: string, 
+/**
+ * Why.
+ */
+why: string, 
+/**
+ * What new ones may cost while what they replace is still there, US dollars per hour.
+ */
+extra_dollars_per_h_max: number, 
+/**
+ * What they cost so.
+ */
+extra_dollars_per_h: number, 
+/**
+ * It was a simulation.
+ */
+simulated: boolean, 
+/**
+ * Each.
+ */
+items: Array<RolloutItemView>, };
+export type RolloutItemView = { 
+/**
+ * Whom it replaces.
+ */
+old: string | null, 
+/**
+ * `waiting`, `ordering`, `coming`, `retiring`, `done`, `failed` or `left`.
+ */
+state: string, 
+/**
+ * Since when.
+ */
+at: string, 
+/**
+ * What happened last.
+ */
+text: string, 
+/**
+ * Label that it was ordered with.
+ */
+label: string | null, 
+/**
+ * Machine.
+ */
+machine_id: number | null, 
+/**
+ * vast.ai's number of the new one.
+ */
+vast_id: number | null, 
+/**
+ * Its price, US dollars per hour.
+ */
+dollars_per_h: number | null, };
 export type PlanRequest = { 
 /**
  * `kill`, `destroy`, `stop`, `start`, `reboot`, `label`, `ban` or `unban`.
@@ -3127,10 +3543,24 @@ export const api = {
   search_logs: (request: SearchLogs): Promise<FoundLogs> => call("search_logs", request),
   /** Export a part of history */
   export_history: (request: ExportHistory): Promise<ExportedFile> => call("export_history", request),
+  /** Show offers: what could be rented, and what it would prove */
+  offers: (request: OffersRequest): Promise<OffersView> => call("offers", request),
   /** Plan what is to be done: kill, destroy, stop, ban, ... */
   plan: (request: PlanRequest): Promise<PlanView> => call("plan", request),
   /** Carry out a plan */
   carry_out: (request: CarryOut): Promise<Acts> => call("carry_out", request),
+  /** Plan a deployment or a rolling replacement */
+  plan_rollout: (request: RolloutRequest): Promise<RolloutPlan> => call("plan_rollout", request),
+  /** Begin a deployment or a rolling replacement */
+  begin_rollout: (request: CarryOut): Promise<Rollouts> => call("begin_rollout", request),
+  /** Show deployments and replacements */
+  rollouts: (): Promise<Rollouts> => call("rollouts", {}),
+  /** Pause a rollout */
+  pause_rollout: (request: RolloutName): Promise<Rollouts> => call("pause_rollout", request),
+  /** Resume a rollout */
+  resume_rollout: (request: RolloutName): Promise<Rollouts> => call("resume_rollout", request),
+  /** Take back what a rollout has not begun */
+  take_back_rollout: (request: RolloutName): Promise<Rollouts> => call("take_back_rollout", request),
   /** Show the journal of what was done */
   acts: (): Promise<Acts> => call("acts", {}),
   /** Allow acting on the fleet, or make it read-only */
@@ -3204,8 +3634,15 @@ export const commands = [
   { name: "save_chart", risk: "view", title: "Save a chart as a file", keys: "" },
   { name: "search_logs", risk: "read", title: "Search all kept logs", keys: "" },
   { name: "export_history", risk: "view", title: "Export a part of history", keys: "" },
+  { name: "offers", risk: "read", title: "Show offers: what could be rented, and what it would prove", keys: "g o" },
   { name: "plan", risk: "read", title: "Plan what is to be done: kill, destroy, stop, ban, ...", keys: "" },
   { name: "carry_out", risk: "act", title: "Carry out a plan", keys: "" },
+  { name: "plan_rollout", risk: "read", title: "Plan a deployment or a rolling replacement", keys: "" },
+  { name: "begin_rollout", risk: "act", title: "Begin a deployment or a rolling replacement", keys: "" },
+  { name: "rollouts", risk: "read", title: "Show deployments and replacements", keys: "g p" },
+  { name: "pause_rollout", risk: "view", title: "Pause a rollout", keys: "" },
+  { name: "resume_rollout", risk: "act", title: "Resume a rollout", keys: "" },
+  { name: "take_back_rollout", risk: "view", title: "Take back what a rollout has not begun", keys: "" },
   { name: "acts", risk: "read", title: "Show the journal of what was done", keys: "g j" },
   { name: "allow_acting", risk: "view", title: "Allow acting on the fleet, or make it read-only", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },

@@ -98,3 +98,16 @@ class Acting {
 }
 
 export const acting = new Acting();
+
+/** What containers put out and, where that is allowed, what their machines tell: kept word for word in the history. */
+export async function saveOutput(ids: string[], at: (id: string | undefined) => void) {
+  let saved = 0;
+  for (const id of ids) {
+    at(id);
+    if (await attempt(api.make_look({ id, check: "container-log" }))) saved += 1;
+    // Machines that may not be looked at are left alone: that they may not is no fault.
+    await api.make_look({ id, check: "ssh-probe" }).catch(() => undefined);
+  }
+  at(undefined);
+  if (saved > 0) toast.success(`What ${saved === 1 ? "1 instance" : `${saved} instances`} could tell is kept`, { description: "On each one's page, under what was asked on purpose." });
+}

@@ -6,6 +6,7 @@ import { asApiError } from "../host";
 import { router } from "./route.svelte";
 import { fleet } from "./fleet.svelte";
 import { ui } from "./ui.svelte";
+import { rolling } from "./rolling.svelte";
 import { acting } from "./acts.svelte";
 
 export interface Command {
@@ -54,6 +55,14 @@ export const commands: Command[] = [
   { id: "charts", title: "Show charts: throughput, dwell, cost", keys: "g h", run: () => router.go({ view: "charts" }), unless: watching },
   { id: "search", title: "Search all kept logs", keys: "g l", run: () => router.go({ view: "search" }), unless: watching },
   { id: "journal", title: "Show the journal of what was done", keys: "g j", run: () => router.go({ view: "journal" }), unless: watching },
+  { id: "offers", title: "Show offers: what could be rented, and what it would prove", keys: "g o", run: () => router.go({ view: "offers" }), unless: watching },
+  { id: "rollouts", title: "Show deployments and replacements", keys: "g p", run: () => router.go({ view: "rollouts" }), unless: watching },
+  {
+    id: "replace",
+    title: "Replace the chosen instance: shows first what will happen",
+    run: () => { const id = chosen(); if (id) rolling.ask({ ids: [id] }); },
+    unless: () => watching() ?? (chosen() ? undefined : "no instance is chosen"),
+  },
   { id: "rentals", title: "Show what vast.ai bills", keys: "g v", run: () => router.go({ view: "rentals" }) },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
   { id: "bench", title: "Measure a card", keys: "g b", run: () => router.go({ view: "bench" }) },

@@ -8,6 +8,8 @@ export type Route =
   | { view: "charts" }
   | { view: "search" }
   | { view: "journal" }
+  | { view: "offers" }
+  | { view: "rollouts" }
   | { view: "rentals" }
   | { view: "fleets" }
   | { view: "bench" }
@@ -25,6 +27,8 @@ function parse(hash: string): Route {
     case "charts":
     case "search":
     case "journal":
+    case "offers":
+    case "rollouts":
     case "rentals":
     case "fleets":
     case "bench":
