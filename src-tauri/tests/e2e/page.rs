@@ -569,7 +569,9 @@ async fn a_stuck_wave_is_diagnosed_saved_and_replaced() {
     browser.find("[data-testid=look-ssh-probe]").await;
     browser.run("document.querySelector('[data-testid=look-ssh-probe]').focus()").await;
     browser.press(&Key::Enter.to_string()).await.unwrap();
-    browser.until("return document.querySelector('[data-testid=diagnosis]').innerText.includes('the prover daemon is not running')").await;
+    browser
+        .until("return document.querySelector('[data-testid=diagnosis]').innerText.includes('the prover daemon is not running')")
+        .await;
     let fleet = page.app.fleet(dwell_commands::dto::Nothing {}).await.unwrap();
     let stuck: Vec<String> = fleet
         .instances

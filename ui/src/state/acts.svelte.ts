@@ -58,8 +58,8 @@ class Acting {
       this.#told.add(key);
       if (first) continue;
       const words = { description: act.text };
-      if (act.phase === "verified" || act.phase === "taken") toast.success(`${act.deed}: ${act.target.slice(0, 13)}`, words);
-      else toast.error(`${act.deed}: ${act.target.slice(0, 13)} — ${act.phase}`, { ...words, duration: Number.POSITIVE_INFINITY, closeButton: true });
+      if (act.phase === "verified" || act.phase === "taken") toast.success(`${act.deed}: ${act.target.slice(0, 18)}`, words);
+      else toast.error(`${act.deed}: ${act.target.slice(0, 18)} — ${act.phase}`, { ...words, duration: Number.POSITIVE_INFINITY, closeButton: true });
     }
   }
 
