@@ -293,6 +293,13 @@ impl Look {
         self
     }
 
+    /// After how many readings what is not seen is not believed any more: for tests.
+    #[must_use]
+    pub fn with_readings(mut self, readings: usize) -> Self {
+        self.patience.readings = readings;
+        self
+    }
+
     /// An instance's page.
     pub fn instance(&mut self, id: &str) -> Result<InstancePage, ApiError> {
         self.driver.instance_page(id)

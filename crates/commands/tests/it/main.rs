@@ -6,6 +6,7 @@ mod charts;
 mod cuts;
 mod drills;
 mod evening;
+mod faults;
 mod incidents;
 mod machines;
 mod misbehaving;
