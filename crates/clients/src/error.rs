@@ -25,7 +25,7 @@ pub enum Code {
     BadAddress,
     /// vast.ai does not accept the key.
     KeyRefused,
-    /// vast.ai was asked too often.
+    /// vast.ai, or what stands before the manager, was asked too often: nothing was done.
     TooOften,
     /// vast.ai has no rental of this number.
     NoSuchInstance,

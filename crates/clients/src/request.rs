@@ -149,6 +149,8 @@ pub(crate) fn read<T: DeserializeOwned>(status: u16, body: &[u8]) -> Result<T, F
 fn refusal(status: u16, body: &[u8]) -> FetchError {
     let code = match status {
         401 | 403 => Code::Unauthorised,
+        // Of what stands before the manager: nothing was done.
+        429 => Code::TooOften,
         300..=399 => Code::NotAManager,
         400..=499 => Code::Refused,
         _ => Code::ManagerFailed,
@@ -180,6 +182,7 @@ mod tests {
         let of = |status, body: &str| read::<serde_json::Value>(status, body.as_bytes()).unwrap_err();
         assert_eq!(of(409, r#"{"error":"machine 1 is bad"}"#).to_string(), r#"the manager answered 409: "machine 1 is bad""#);
         assert_eq!(of(502, r#"{"error":"ssh exec failed: exit status 255"}"#).code, Code::ManagerFailed);
+        assert_eq!(of(429, "slow down").code, Code::TooOften);
         assert_eq!(of(403, "<html>login</html>").code, Code::Unauthorised);
         assert_eq!(of(405, "Method Not Allowed\n").to_string(), r#"the manager answered 405: "Method Not Allowed""#);
         assert_eq!(of(200, "<html>").code, Code::NotAManager);
