@@ -448,16 +448,22 @@ impl<'a, H: Rents> Runner<'a, H> {
 
     /// What orders that were given up have brought after all: taken where something still waits for it, else told.
     fn late(&mut self, rentals: &[SeenRental]) -> Result<Option<Ended>, ApiError> {
-        let known: HashSet<u64> = self.items.iter().filter_map(|item| item.body.vast_id).collect();
+        let mut known: HashSet<u64> = self.items.iter().filter_map(|item| item.body.vast_id).collect();
         let mut told: Vec<u64> = Vec::new();
+        let through_manager = self.terms.through_manager;
         for place in 0..self.items.len() {
             let brought = |order: &Order| {
-                let by_label = |it: &&SeenRental| it.label.as_deref() == Some(&order.label) && !known.contains(&it.vast_id);
-                rentals.iter().find(by_label).map(|it| it.vast_id)
+                // The manager labels nothing: there the machine tells.
+                let of_it = |it: &&SeenRental| {
+                    let labelled = it.label.as_deref() == Some(order.label.as_str());
+                    !known.contains(&it.vast_id) && (labelled || (through_manager && order.brought(it)))
+                };
+                rentals.iter().find(of_it).map(|it| it.vast_id)
             };
             let late = self.items[place].body.given_up.iter().enumerate().find_map(|(nth, order)| Some((nth, brought(order)?)));
             let Some((nth, id)) = late else { continue };
             let order = self.items[place].body.given_up[nth].clone();
+            known.insert(id);
             if self.items[place].stand == Stand::Waiting {
                 let body = &mut self.items[place].body;
                 body.given_up.remove(nth);
@@ -634,7 +640,10 @@ impl<'a, H: Rents> Runner<'a, H> {
             }
         };
         let spent = extra(&self.items);
-        let machines: HashSet<u64> = self.items.iter().filter_map(|item| item.body.order.as_ref()?.machine).collect();
+        // On a machine of an order of which that is not known, or that was given up, nothing new could be told apart.
+        let orders =
+            |item: &'_ Item| item.body.order.iter().chain(&item.body.given_up).filter_map(|it| it.machine).collect::<Vec<_>>();
+        let machines: HashSet<u64> = self.items.iter().flat_map(orders).collect();
         let old: HashSet<u64> = self.items.iter().filter_map(|item| item.body.old.as_ref()?.machine).collect();
         let fits = |offer: &&OfferView| {
             let price = offer.dollars_per_h.unwrap_or(f64::MAX);

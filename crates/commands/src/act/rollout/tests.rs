@@ -248,7 +248,7 @@ impl Hands for Double {
 }
 
 impl Rents for Double {
-    async fn order(&self, order: &Order, _: &Terms) -> Result<Option<u64>, FetchError> {
+    async fn order(&self, order: &Order, terms: &Terms) -> Result<Option<u64>, FetchError> {
         self.passes(false).await;
         let fault = self.fault();
         self.orders.set(self.orders.get() + 1);
@@ -257,7 +257,7 @@ impl Rents for Double {
         if done {
             self.rentals.borrow_mut().push(Rental {
                 id,
-                label: order.label.clone(),
+                label: if terms.through_manager { format!("C.{id}") } else { order.label.clone() },
                 machine: order.machine.unwrap(),
                 at_s: self.now_s.get(),
                 stopped: fault == Fault::Stopped,
@@ -552,11 +552,12 @@ proptest! {
         after_its_effect: bool,
         at_once in 1usize..4,
         deploys: bool,
+        through_manager: bool,
     ) {
         let faults: Vec<Fault> = faults.into_iter().map(|it| FAULTS[it]).collect();
         let double = Double::new(faults, blind, lag, Some(Crash { call, after_its_effect }));
         let olds = if deploys { vec![None; 3] } else { replacing(OLDS) };
-        let terms = Terms { extra_dollars_per_h: 9.0, ..terms(at_once) };
+        let terms = Terms { extra_dollars_per_h: 9.0, through_manager, ..terms(at_once) };
         let (items, _, said) = play(&double, &terms, olds);
         check(&double, &items, &said)?;
     }
