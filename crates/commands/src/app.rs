@@ -172,6 +172,12 @@ pub(crate) fn client_of(ssh: Ssh, address: &str, through: Option<&str>, limits: 
     })
 }
 
+/// The way to a watch, if that goes on.
+fn held(asks: &mpsc::WeakSender<Ask>) -> Result<mpsc::Sender<Ask>, ApiError> {
+    asks.upgrade()
+        .ok_or_else(|| ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again"))
+}
+
 /// Asks a watch, and waits for its answer.
 async fn answer_of<T>(asks: &mpsc::Sender<Ask>, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, ApiError> {
     let (reply, answer) = oneshot::channel();
@@ -836,12 +842,13 @@ impl App {
             let state = self.state.lock().await;
             let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
             let simulated = session.manager.is_none().then(|| Arc::clone(&session.simulation_may_act));
-            (session.asks.clone(), simulated, session.name.clone())
+            // Held weakly: a watch ends with its session, whoever still follows something of it.
+            (session.asks.downgrade(), simulated, session.name.clone())
         };
         let folder = self.folder.clone();
         let still = asks.clone();
         let may_act = move || {
-            if still.is_closed() {
+            if still.upgrade().is_none() {
                 return Err("the fleet is not watched any more".to_owned());
             }
             let may = match &simulated {
@@ -854,14 +861,14 @@ impl App {
         let watching = Watching {
             fleet: Arc::new(move || {
                 let asks = asks.clone();
-                Box::pin(async move { answer_of(&asks, Ask::Fleet).await })
+                Box::pin(async move { answer_of(&held(&asks)?, Ask::Fleet).await })
             }),
             past: Arc::new(move || {
                 let asks = of_past.clone();
                 let read = |reply: oneshot::Sender<Result<Past, ApiError>>| {
                     Ask::Kept(KeptDeed(Box::new(move |driver| drop(reply.send(driver.with_kept(offers::past))))))
                 };
-                Box::pin(async move { answer_of(&asks, read).await? })
+                Box::pin(async move { answer_of(&held(&asks)?, read).await? })
             }),
         };
         self.acting.run_rollout(leave, name, Renter { hands, watching }, journal, Patience::default(), Arc::new(may_act))?;

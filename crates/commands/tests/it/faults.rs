@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dwell_commands::dto::{ConnectRequest, PlanRequest, RolloutRequest};
+use dwell_commands::dto::{AllowActing, CarryOut, ConnectRequest, Nothing, PlanRequest, RolloutRequest, SimulateRequest};
 use dwell_commands::{App, Limits, Look, SecretString, Served, VastClient, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -271,4 +271,40 @@ async fn every_order() {
     while let Some(case) = cases.join_next().await {
         case.unwrap();
     }
+}
+
+/// Another fleet is watched while a rollout is under way: the first one is not watched any more, and does not tell into the second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rollout_does_not_keep_a_fleet_watched() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    let simulate = |scenario: &str| SimulateRequest { scenario: scenario.into(), seed: None, speed: Some(60.0) };
+    app.simulate(simulate("stuck-wave-rollout")).await.unwrap();
+    app.allow_acting(AllowActing { allow: true }).await.unwrap();
+    app.refresh(Nothing {}).await.unwrap();
+    while app.fleet(Nothing {}).await.unwrap().instances.is_empty() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let request: RolloutRequest =
+        serde_json::from_value(serde_json::json!({ "count": 1, "market": {}, "extra_dollars_per_h": 3.0 })).unwrap();
+    let plan = app.plan_rollout(request).await.unwrap();
+    let begun = app.begin_rollout(CarryOut { token: plan.token.unwrap(), confirmation: plan.confirm_with }).await.unwrap();
+    assert!(begun.rollouts[0].alive && begun.rollouts[0].state == "going", "{begun:?}");
+
+    app.simulate(simulate("healthy-fleet")).await.unwrap();
+    let name = app.fleet(Nothing {}).await.unwrap().watching.name;
+    let mut patches = app.hub().subscribe();
+    let told = tokio::time::timeout(Duration::from_secs(4), async {
+        let mut names = Vec::new();
+        while let Some(patch) = patches.recv().await {
+            names.push(patch.head.watching.name);
+            if names.len() > 12 {
+                break;
+            }
+        }
+        names
+    });
+    let told = told.await.unwrap_or_default();
+    assert!(told.iter().all(|it| *it == name), "{told:?}");
+    assert!(app.rollouts(Nothing {}).await.unwrap().rollouts.is_empty(), "it is of another fleet");
 }
