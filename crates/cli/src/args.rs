@@ -246,6 +246,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<RolloutsCommand>,
     },
+    /// Rules: what is done by itself when a verdict holds with its cause confirmed. Off and dry until said otherwise; followed by
+    /// the window while it watches the fleet.
+    Rules {
+        #[command(subcommand)]
+        command: Option<RulesCommand>,
+    },
     /// Kill instances: the manager marks them killed and has their rentals destroyed. Verified afterwards.
     Kill {
         #[command(flatten)]
@@ -338,6 +344,47 @@ pub(crate) struct Act {
     /// Time between two readings that show what came of it.
     #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
     pub(crate) every: Duration,
+}
+
+/// What can be done with rules.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum RulesCommand {
+    /// All of the fleet, with what they did today.
+    List,
+    /// Keep a rule, in place of the one of its name.
+    Add {
+        /// Its name.
+        name: String,
+        /// When this verdict holds: stalled, invisible, contradicted, leaking, slow or gone.
+        #[arg(long)]
+        verdict: String,
+        /// With this cause confirmed (dwellctl explain lists causes).
+        #[arg(long)]
+        cause: String,
+        /// For so long.
+        #[arg(long = "for", default_value = "15m", value_name = "TIME", value_parser = span)]
+        lasts: Duration,
+        /// Do this: kill, destroy, reboot or ban.
+        #[arg(long = "do", value_name = "DEED")]
+        deed: String,
+        /// To so many a day at most.
+        #[arg(long, default_value_t = 3, value_name = "N")]
+        per_day: u32,
+        /// Whose prices add up to so much a day at most, dollars per hour.
+        #[arg(long, default_value_t = 2.0, value_name = "DOLLARS")]
+        dollars_per_day: f64,
+        /// Follow it.
+        #[arg(long)]
+        on: bool,
+        /// Do it; without this the journal says what would be done.
+        #[arg(long)]
+        really: bool,
+    },
+    /// Remove a rule.
+    Remove {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// What can be done to a rollout.

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use dwell_commands::Look;
-use dwell_commands::dto::{EnvVar, RolloutPlan, RolloutRequest, RolloutView};
+use dwell_commands::dto::{EnvVar, RolloutPlan, RolloutRequest, RolloutView, Rule};
+use dwell_commands::words::duration;
 
 use crate::acting::asked;
-use crate::args::{Args, MarketArgs, RolloutsCommand, TermsArgs};
+use crate::args::{Args, MarketArgs, RolloutsCommand, RulesCommand, TermsArgs};
 use crate::offers;
 use crate::print::{self, clean, local, out, remark};
 use crate::vast;
@@ -199,4 +200,55 @@ fn tell(rollout: &RolloutView, whole: bool) {
         let new = item.vast_id.map_or_else(|| "\u{2013}".to_owned(), |id| id.to_string());
         out(&format!("    {old}{new}  {}: {}", item.state, clean(&item.text)));
     }
+}
+
+/// `dwellctl rules`.
+pub(crate) fn rules(args: &Args, command: Option<&RulesCommand>) -> anyhow::Result<ExitCode> {
+    let look = Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)?;
+    let rules = match command {
+        None | Some(RulesCommand::List) => look.rules()?,
+        Some(RulesCommand::Remove { name }) => look.remove_rule(name)?,
+        Some(RulesCommand::Add { name, verdict, cause, lasts, deed, per_day, dollars_per_day, on, really }) => {
+            look.save_rule(Rule {
+                name: name.clone(),
+                fleet: String::new(),
+                verdict: verdict.clone(),
+                cause: cause.clone(),
+                for_s: lasts.as_secs_f64(),
+                deed: deed.clone(),
+                on: *on,
+                dry_run: !really,
+                per_day: *per_day,
+                dollars_per_h_a_day: *dollars_per_day,
+            })?
+        }
+    };
+    if args.json {
+        print::json(&rules, true)?;
+    } else if rules.rules.is_empty() {
+        out("There are no rules: nothing is done by itself.");
+    } else {
+        for it in &rules.rules {
+            let rule = &it.rule;
+            let mode = match (rule.on, rule.dry_run) {
+                (false, _) => "off",
+                (true, true) => "on, dry: the journal says what it would do",
+                (true, false) => "on",
+            };
+            out(&format!(
+                "{}  {mode}\n    when {} for {} with {} confirmed: {}, {} of {} today, ${:.2} of ${:.2}/h",
+                clean(&rule.name),
+                clean(&rule.verdict),
+                duration(rule.for_s),
+                clean(&rule.cause),
+                clean(&rule.deed),
+                it.today,
+                rule.per_day,
+                it.dollars_per_h_today,
+                rule.dollars_per_h_a_day
+            ));
+        }
+        remark("rules are followed by the window, while it watches the fleet");
+    }
+    Ok(ExitCode::SUCCESS)
 }

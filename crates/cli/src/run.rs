@@ -115,6 +115,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Replace { ids, rented_before, terms, market } => {
             rollouts::begin(args, rollouts::Whom { count: 0, ids, rented_before: *rented_before }, terms, market).await
         }
+        Command::Rules { command } => rollouts::rules(args, command.as_ref()),
         Command::Rollouts { command } => rollouts::run(args, command.as_ref()).await,
         Command::Kill { act } => acting::act(args, "kill", None, act).await,
         Command::Destroy { act } => acting::act(args, "destroy", None, act).await,

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
-use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout};
+use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout, rules};
 use crate::archive::{self, Archive};
 use crate::charts::{self, ChartForm, Source};
 use crate::drive::{Ask, Clock, Driver, KeptDeed, NewNote};
@@ -55,7 +55,7 @@ pub struct App {
     vast_address: OnceLock<String>,
     ssh_config: OnceLock<PathBuf>,
     workbench: Workbench,
-    acting: Acting,
+    acting: Arc<Acting>,
 }
 
 /// How a fleet is reached.
@@ -207,7 +207,7 @@ impl App {
             vast_address: OnceLock::new(),
             ssh_config: OnceLock::new(),
             workbench: Workbench::default(),
-            acting: Acting::default(),
+            acting: Arc::default(),
         })
     }
 
@@ -312,7 +312,8 @@ impl App {
             Some(_) => History::open(&self.folder.history())?,
             None => History::in_memory()?,
         }));
-        let live = manager.clone();
+        let (live, weak, of_rules) = (manager.clone(), asks.downgrade(), name.clone());
+        let (world, is_drill) = (served.clone(), drill.is_some());
         state.session = Some(Session {
             name,
             asks,
@@ -323,9 +324,15 @@ impl App {
             simulation_may_act: Arc::default(),
         });
         drop(state);
+        let hands = self.hands(live.clone(), world, KEY_SOON).await?;
         if let Some(manager) = live {
-            let (fleet, hands) = (manager.base().to_owned(), self.hands(Some(manager), None, KEY_SOON).await?);
+            let (fleet, hands, journal) = (manager.base().to_owned(), hands.clone(), Arc::clone(&journal));
             tokio::spawn(async move { act::resume(hands, journal, &fleet, Patience::default()).await });
+        }
+        // In a drill a person acts.
+        if !is_drill {
+            let (folder, acting, may_act) = (self.folder.clone(), Arc::clone(&self.acting), self.still_may().await?);
+            tokio::spawn(rules::Following { folder, name: of_rules, asks: weak, hands, journal, acting, may_act }.run());
         }
         Ok(())
     }
@@ -836,8 +843,8 @@ impl App {
         self.rollouts(Nothing {}).await
     }
 
-    /// Takes the steps of a rollout in the background.
-    async fn take_steps(&self, leave: Leave, name: &str, hands: LiveHands, journal: &Journal) -> Result<(), ApiError> {
+    /// Says at any later time whether the fleet that is watched now may still be acted on.
+    async fn still_may(&self) -> Result<rollout::MayAct, ApiError> {
         let (asks, simulated, fleet) = {
             let state = self.state.lock().await;
             let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
@@ -846,9 +853,8 @@ impl App {
             (session.asks.downgrade(), simulated, session.name.clone())
         };
         let folder = self.folder.clone();
-        let still = asks.clone();
-        let may_act = move || {
-            if still.upgrade().is_none() {
+        Ok(Arc::new(move || {
+            if asks.upgrade().is_none() {
                 return Err("the fleet is not watched any more".to_owned());
             }
             let may = match &simulated {
@@ -856,7 +862,42 @@ impl App {
                 None => Settings::load(&folder).is_ok_and(|it| it.named(&fleet).is_ok_and(|fleet| fleet.may_act)),
             };
             if may { Ok(()) } else { Err("the fleet was made read-only".to_owned()) }
-        };
+        }))
+    }
+
+    /// Rules of the fleet that is watched.
+    pub async fn rules(&self, _: Nothing) -> Result<Rules, ApiError> {
+        let (name, (manager, served)) = (self.watched_name().await, self.ways().await?);
+        let now = self.hands(manager, served, KEY_SOON).await?.clock.now();
+        let rules = Settings::load(&self.folder)?.rules.into_iter().filter(|rule| rule.fleet == name).collect();
+        rules::told(rules, &self.journal().await?, now)
+    }
+
+    /// Keeps a rule, in place of the one of its name.
+    pub async fn save_rule(&self, request: Rule) -> Result<Rules, ApiError> {
+        self.leave().await?;
+        let rule = Rule { fleet: self.watched_name().await, ..request };
+        rules::checked(&rule)?;
+        let mut settings = Settings::load(&self.folder)?;
+        settings.rules.retain(|it| it.name != rule.name || it.fleet != rule.fleet);
+        settings.rules.push(rule);
+        settings.save(&self.folder)?;
+        self.rules(Nothing {}).await
+    }
+
+    /// Removes a rule.
+    pub async fn remove_rule(&self, request: RuleName) -> Result<Rules, ApiError> {
+        let fleet = self.watched_name().await;
+        let mut settings = Settings::load(&self.folder)?;
+        settings.rules.retain(|it| it.name != request.name || it.fleet != fleet);
+        settings.save(&self.folder)?;
+        self.rules(Nothing {}).await
+    }
+
+    /// Takes the steps of a rollout in the background.
+    async fn take_steps(&self, leave: Leave, name: &str, hands: LiveHands, journal: &Journal) -> Result<(), ApiError> {
+        let asks = self.state.lock().await.session.as_ref().ok_or_else(ApiError::no_fleet)?.asks.downgrade();
+        let may_act = self.still_may().await?;
         let of_past = asks.clone();
         let watching = Watching {
             fleet: Arc::new(move || {
@@ -871,7 +912,7 @@ impl App {
                 Box::pin(async move { answer_of(&held(&asks)?, read).await? })
             }),
         };
-        self.acting.run_rollout(leave, name, Renter { hands, watching }, journal, Patience::default(), Arc::new(may_act))?;
+        self.acting.run_rollout(leave, name, Renter { hands, watching }, journal, Patience::default(), may_act)?;
         Ok(())
     }
 

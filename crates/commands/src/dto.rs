@@ -1334,6 +1334,53 @@ dto! {
         why_not: Vec<String>,
     }
 
+    /// What is done by itself.
+    Rule {
+        /// Name.
+        name: String,
+        /// Name of the fleet that it is for.
+        fleet: String,
+        /// When this verdict holds: `stalled`, `invisible`, `contradicted`, `leaking`, `slow` or `gone`.
+        verdict: String,
+        /// With this cause confirmed, and no other.
+        cause: String,
+        /// For so long, seconds.
+        for_s: f64,
+        /// This is done: `kill`, `destroy`, `reboot` or `ban`.
+        deed: String,
+        /// It is followed.
+        #[serde(default)]
+        on: bool,
+        /// It only says in the journal what it would do.
+        dry_run: bool,
+        /// To so many within a day.
+        per_day: u32,
+        /// Whose prices add up to so much within a day, US dollars per hour.
+        dollars_per_h_a_day: f64,
+    }
+
+    /// Names a rule.
+    RuleName {
+        /// Its name.
+        name: String,
+    }
+
+    /// Rules of the fleet that is watched.
+    Rules {
+        /// They.
+        rules: Vec<RuleView>,
+    }
+
+    /// A rule, and what it did within the last day.
+    RuleView {
+        /// The rule.
+        rule: Rule,
+        /// To so many.
+        today: usize,
+        /// Whose prices add up to so much, US dollars per hour.
+        dollars_per_h_today: f64,
+    }
+
     /// A variable in the environment of what is rented.
     EnvVar {
         /// Name.

@@ -9,7 +9,7 @@ use dwell_diagnosis::Check;
 use dwell_history::History;
 
 use crate::ApiError;
-use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout};
+use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout, rules};
 use crate::app::client_of;
 use crate::drive::{Clock, Driver};
 use crate::dto::*;
@@ -269,6 +269,36 @@ impl Look {
             told = Some(now);
             tokio::time::sleep(TOLD_EVERY).await;
         }
+    }
+
+    /// Rules of the fleet. They are followed by the window, while it watches the fleet.
+    pub fn rules(&self) -> Result<Rules, ApiError> {
+        let rules = Settings::load(&self.folder)?.rules.into_iter().filter(|rule| rule.fleet == self.fleet).collect();
+        rules::told(rules, &self.journal()?, Clock::System.now())
+    }
+
+    /// Keeps a rule, in place of the one of its name.
+    pub fn save_rule(&self, rule: Rule) -> Result<Rules, ApiError> {
+        Leave::of(self.may_act()?)?;
+        let rule = Rule { fleet: self.fleet.clone(), ..rule };
+        rules::checked(&rule)?;
+        let mut settings = Settings::load(&self.folder)?;
+        settings.rules.retain(|it| it.name != rule.name || it.fleet != rule.fleet);
+        settings.rules.push(rule);
+        settings.save(&self.folder)?;
+        self.rules()
+    }
+
+    /// Removes a rule.
+    pub fn remove_rule(&self, name: &str) -> Result<Rules, ApiError> {
+        let mut settings = Settings::load(&self.folder)?;
+        let before = settings.rules.len();
+        settings.rules.retain(|it| it.name != name || it.fleet != self.fleet);
+        if settings.rules.len() == before {
+            return Err(ApiError::new("unknown-rule", format!("no rule of this fleet is called {name:?}")));
+        }
+        settings.save(&self.folder)?;
+        self.rules()
     }
 
     /// Rollouts of the fleet, and how they stand.

@@ -8,7 +8,7 @@ use dwell_history::Limits as HistoryLimits;
 use serde::{Deserialize, Serialize};
 
 use crate::ApiError;
-use crate::dto::SavedFleet;
+use crate::dto::{Rule, SavedFleet};
 
 /// Where Dwell keeps its files, and where it puts those that an operator asks for.
 #[derive(Debug, Clone)]
@@ -89,6 +89,9 @@ pub(crate) struct Settings {
     /// Saved fleets.
     #[serde(default, rename = "fleet")]
     pub(crate) fleets: Vec<SavedFleet>,
+    /// What is done by itself.
+    #[serde(default, rename = "rule", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) rules: Vec<Rule>,
 }
 
 impl Settings {

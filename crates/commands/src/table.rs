@@ -44,6 +44,9 @@ macro_rules! for_each_command {
             pause_rollout(RolloutName) -> Rollouts, view, "Pause a rollout", "";
             resume_rollout(RolloutName) -> Rollouts, act, "Resume a rollout", "";
             take_back_rollout(RolloutName) -> Rollouts, view, "Take back what a rollout has not begun", "";
+            rules(Nothing) -> Rules, read, "Show rules: what is done by itself", "";
+            save_rule(Rule) -> Rules, act, "Keep a rule", "";
+            remove_rule(RuleName) -> Rules, view, "Remove a rule", "";
             acts(Nothing) -> Acts, read, "Show the journal of what was done", "g j";
             allow_acting(AllowActing) -> Acts, view, "Allow acting on the fleet, or make it read-only", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";

@@ -105,7 +105,7 @@ impl History {
             .prepare_cached(
                 "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text
                  FROM act WHERE id IN (SELECT max(id) FROM act GROUP BY plan, target)
-                    AND phase NOT IN ('refused', 'taken', 'verified', 'incident', 'planned') ORDER BY id",
+                    AND phase NOT IN ('refused', 'taken', 'verified', 'incident', 'planned', 'dry-run') ORDER BY id",
             )?
             .query_map([], read_entry)?
             .collect::<Result<_, _>>()?;

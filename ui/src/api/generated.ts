@@ -1884,6 +1884,70 @@ banned: string | null,
  * Why it cannot work; empty: nothing speaks against it.
  */
 why_not: Array<string>, };
+export type Rule = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * Name of the fleet that it is for.
+ */
+fleet: string, 
+/**
+ * When this verdict holds: `stalled`, `invisible`, `contradicted`, `leaking`, `slow` or `gone`.
+ */
+verdict: string, 
+/**
+ * With this cause confirmed, and no other.
+ */
+cause: string, 
+/**
+ * For so long, seconds.
+ */
+for_s: number, 
+/**
+ * This is done: `kill`, `destroy`, `reboot` or `ban`.
+ */
+deed: string, 
+/**
+ * It is followed.
+ */
+on: boolean, 
+/**
+ * It only says in the journal what it would do.
+ */
+dry_run: boolean, 
+/**
+ * To so many within a day.
+ */
+per_day: number, 
+/**
+ * Whose prices add up to so much within a day, US dollars per hour.
+ */
+dollars_per_h_a_day: number, };
+export type RuleName = { 
+/**
+ * Its name.
+ */
+name: string, };
+export type Rules = { 
+/**
+ * They.
+ */
+rules: Array<RuleView>, };
+export type RuleView = { 
+/**
+ * The rule.
+ */
+rule: Rule, 
+/**
+ * To so many.
+ */
+today: number, 
+/**
+ * Whose prices add up to so much, US dollars per hour.
+ */
+dollars_per_h_today: number, };
 export type EnvVar = { 
 /**
  * Name.
@@ -3561,6 +3625,12 @@ export const api = {
   resume_rollout: (request: RolloutName): Promise<Rollouts> => call("resume_rollout", request),
   /** Take back what a rollout has not begun */
   take_back_rollout: (request: RolloutName): Promise<Rollouts> => call("take_back_rollout", request),
+  /** Show rules: what is done by itself */
+  rules: (): Promise<Rules> => call("rules", {}),
+  /** Keep a rule */
+  save_rule: (request: Rule): Promise<Rules> => call("save_rule", request),
+  /** Remove a rule */
+  remove_rule: (request: RuleName): Promise<Rules> => call("remove_rule", request),
   /** Show the journal of what was done */
   acts: (): Promise<Acts> => call("acts", {}),
   /** Allow acting on the fleet, or make it read-only */
@@ -3643,6 +3713,9 @@ export const commands = [
   { name: "pause_rollout", risk: "view", title: "Pause a rollout", keys: "" },
   { name: "resume_rollout", risk: "act", title: "Resume a rollout", keys: "" },
   { name: "take_back_rollout", risk: "view", title: "Take back what a rollout has not begun", keys: "" },
+  { name: "rules", risk: "read", title: "Show rules: what is done by itself", keys: "" },
+  { name: "save_rule", risk: "act", title: "Keep a rule", keys: "" },
+  { name: "remove_rule", risk: "view", title: "Remove a rule", keys: "" },
   { name: "acts", risk: "read", title: "Show the journal of what was done", keys: "g j" },
   { name: "allow_acting", risk: "view", title: "Allow acting on the fleet, or make it read-only", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },

@@ -245,3 +245,20 @@ fn offers_say_what_they_would_prove_and_what_cannot_work() {
     assert!(!refused.status.success() && text(&refused.stderr).contains("read-only"), "{}", text(&refused.stderr));
     assert_eq!(rollouts(&sim).as_array().unwrap().len(), 0);
 }
+
+#[test]
+fn rules_are_kept_checked_and_off_until_said_otherwise() {
+    let sim = allowed("params-done-silence");
+    assert!(text(&run(&sim, &["rules"]).stdout).contains("nothing is done by itself"));
+    let add = ["rules", "add", "wedged", "--verdict", "invisible", "--cause", "pipeline-deadlock", "--do", "kill"];
+    let kept = json(&run(&sim, &[&add[..], &["--json"]].concat()));
+    let rule = &kept["rules"][0]["rule"];
+    assert_eq!((rule["on"].as_bool(), rule["dry_run"].as_bool(), rule["per_day"].as_u64()), (Some(false), Some(true), Some(3)));
+    assert_eq!((rule["fleet"].as_str(), kept["rules"][0]["today"].as_u64()), (Some("sim"), Some(0)));
+    let wrong = run(&sim, &["rules", "add", "x", "--verdict", "invisible", "--cause", "gremlins", "--do", "kill"]);
+    assert!(!wrong.status.success() && text(&wrong.stderr).contains("no cause is called so"), "{}", text(&wrong.stderr));
+    run(&sim, &["fleets", "read-only", "sim"]);
+    assert!(text(&run(&sim, &add).stderr).contains("read-only"));
+    assert!(text(&run(&sim, &["rules", "remove", "wedged"]).stdout).contains("no rules"));
+    assert!(!run(&sim, &["rules", "remove", "wedged"]).status.success());
+}

@@ -5,6 +5,7 @@ mod hands;
 mod perform;
 pub(crate) mod rolling;
 pub(crate) mod rollout;
+pub(crate) mod rules;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

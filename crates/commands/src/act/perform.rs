@@ -158,7 +158,8 @@ impl Phase {
 
     /// Nothing comes after a phase of this word.
     pub(crate) fn ends(word: &str) -> bool {
-        [Self::Refused, Self::Taken, Self::Verified, Self::Incident].iter().any(|phase| phase.as_str() == word)
+        word == "dry-run"
+            || [Self::Refused, Self::Taken, Self::Verified, Self::Incident].iter().any(|phase| phase.as_str() == word)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use dwell_commands::dto::{AllowActing, CarryOut, ConnectRequest, Nothing, PlanRequest, RolloutRequest, SimulateRequest};
+use dwell_commands::dto::*;
 use dwell_commands::{App, Limits, Look, SecretString, Served, VastClient, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -307,4 +307,61 @@ async fn a_rollout_does_not_keep_a_fleet_watched() {
     let told = told.await.unwrap_or_default();
     assert!(told.iter().all(|it| *it == name), "{told:?}");
     assert!(app.rollouts(Nothing {}).await.unwrap().rollouts.is_empty(), "it is of another fleet");
+}
+
+/// A rule says first what it would do, then does it once, to the one whose cause is confirmed; not while the fleet is read-only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_acts_on_a_confirmed_cause_once_and_dry_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    let request = SimulateRequest { scenario: "evening-four-truths".into(), seed: None, speed: Some(300.0) };
+    app.simulate(request).await.unwrap();
+    let flagged = || async {
+        let view = app.fleet(Nothing {}).await.unwrap();
+        view.instances.iter().filter(|row| row.flag.as_ref().is_some_and(|it| it.kind == "invisible")).count()
+    };
+    while flagged().await < 4 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    app.set_speed(SpeedRequest { speed: 20.0 }).await.unwrap();
+    let id = "7bec818c-9e52-422b-bb31-52baefcaa6ef";
+    app.make_look(LookRequest { id: id.into(), check: "ssh-probe".into() }).await.unwrap();
+    let rule = Rule {
+        name: "out of memory".into(),
+        fleet: String::new(),
+        verdict: "invisible".into(),
+        cause: "host-oom-cgroup".into(),
+        for_s: 60.0,
+        deed: "kill".into(),
+        on: true,
+        dry_run: true,
+        per_day: 1,
+        dollars_per_h_a_day: 5.0,
+    };
+    assert_eq!(app.save_rule(rule.clone()).await.unwrap_err().code, "read-only");
+    app.allow_acting(AllowActing { allow: true }).await.unwrap();
+    app.save_rule(rule.clone()).await.unwrap();
+    let done = |phase: &'static str| {
+        let app = &app;
+        async move {
+            for _ in 0..400 {
+                let acts = app.acts(Nothing {}).await.unwrap().acts;
+                if let Some(act) = acts.into_iter().find(|act| act.phase == phase) {
+                    return act;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            panic!("never {phase}: {:?}", app.acts(Nothing {}).await.unwrap().acts)
+        }
+    };
+    let dry = done("dry-run").await;
+    assert!(dry.target == id && dry.done && dry.why.contains("rule out of memory: invisible"), "{dry:?}");
+    assert_eq!(app.rules(Nothing {}).await.unwrap().rules[0].today, 1);
+    app.save_rule(Rule { dry_run: false, per_day: 2, ..rule.clone() }).await.unwrap();
+    let real = done("verified").await;
+    assert!(real.target == id && real.deed == "kill" && real.why.contains("host-oom-cgroup confirmed"), "{real:?}");
+    let acts = app.acts(Nothing {}).await.unwrap().acts;
+    assert!(acts.iter().all(|act| act.target == id) && acts.len() == 2, "nobody else, and once: {acts:?}");
+    let rules = app.remove_rule(RuleName { name: rule.name }).await.unwrap();
+    assert!(rules.rules.is_empty());
 }
