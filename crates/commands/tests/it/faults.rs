@@ -45,7 +45,7 @@ const FAULTS: [Fault; 8] = [
 ];
 
 /// Longest wait for an answer.
-const WITHIN: Duration = Duration::from_millis(900);
+const WITHIN: Duration = Duration::from_secs(5);
 
 /// Stands in front of a server; the faults are for the next calls that change something, one each.
 #[derive(Debug, Clone)]
@@ -129,7 +129,7 @@ async fn carry(
     match fault {
         Some(Fault::AnswerLost) => return None,
         Some(Fault::FailedAndDone) => answer = said("502 Bad Gateway", "<html>").into_bytes(),
-        Some(Fault::TimedOut) => tokio::time::sleep(WITHIN * 2).await,
+        Some(Fault::TimedOut) => tokio::time::sleep(WITHIN + Duration::from_secs(1)).await,
         Some(Fault::Away) => {
             away.store(true, Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(1_500)).await;
