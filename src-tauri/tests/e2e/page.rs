@@ -607,8 +607,9 @@ async fn a_stuck_wave_is_diagnosed_saved_and_replaced() {
     browser.find("[data-testid=rollout] input[autocomplete=off]").await.send_keys("replace 3").await.unwrap();
     browser.until("const go = document.querySelector('[data-testid=rollout] .go'); if (!go || go.disabled) return false; go.click(); return true").await;
     browser.find("[data-rollout=going]").await;
-    speed(300.0).await;
-    browser.until("return document.querySelectorAll('[data-item=coming]').length === 3").await;
+    speed(150.0).await;
+    let begun = "[data-item=coming], [data-item=retiring], [data-item=done]";
+    browser.until(&format!("return document.querySelectorAll('{begun}').length === 3")).await;
     browser.until("return document.querySelectorAll('[data-item=retiring], [data-item=done]').length === 3").await;
     browser.until("return document.querySelectorAll('[data-rollout=ended] [data-item=done]').length === 3").await;
     browser.sees("3 of 3 done").await;
