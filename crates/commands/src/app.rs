@@ -827,7 +827,8 @@ impl App {
         let market = offers::market(hands.manager.as_ref(), hands.vast.first(), &request.market).await?;
         let past = self.kept(offers::past).await?;
         let offers = offers::view(market, &past, &request.market, hands.clock.now());
-        let credit = hands.credit().await;
+        // Where it cannot be read the plan says so.
+        let credit = hands.credit().await.unwrap_or_default();
         let planned = rolling::plan((&view, &rented), &offers, credit, !hands.vast.is_empty(), &request, read_only)?;
         self.acting.keep_rollout(planned, Clock::System.now())
     }

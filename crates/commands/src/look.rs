@@ -199,7 +199,8 @@ impl Look {
         let rented = request.rented_before.map(|before| self.rented_before(before).instances).unwrap_or_default();
         let offers = self.offers(&request.market).await?;
         let hands = self.hands();
-        let credit = hands.credit().await;
+        // Where it cannot be read the plan says so.
+        let credit = hands.credit().await.unwrap_or_default();
         let read_only = !self.may_act()?;
         let planned = rolling::plan((&view, &rented), &offers, credit, !hands.vast.is_empty(), request, read_only)?;
         Ok(PlannedRollout { planned })

@@ -63,12 +63,12 @@ impl LiveHands {
         self.manager.as_ref().ok_or_else(|| lacking("there is no manager to ask"))
     }
 
-    /// Credit of the account that rents, US dollars, and what it spends an hour; `None` where nobody can be asked.
-    pub(crate) async fn credit(&self) -> Option<(f64, f64)> {
-        let client = self.vast.first()?;
-        let credit = client.user().await.ok()?.credit_dollars?;
-        let prices = client.list().await.ok()?.into_iter().filter_map(|rental| rental.record.dollars_per_h);
-        Some((credit, prices.sum()))
+    /// Credit of the account that rents, US dollars, and what it spends an hour; `None` where nobody can be asked, or it is not told.
+    pub(crate) async fn credit(&self) -> Result<Option<(f64, f64)>, FetchError> {
+        let Some(client) = self.vast.first() else { return Ok(None) };
+        let Some(credit) = client.user().await?.credit_dollars else { return Ok(None) };
+        let prices = client.list().await?.into_iter().filter_map(|rental| rental.record.dollars_per_h);
+        Ok(Some((credit, prices.sum())))
     }
 
     /// The account that a rental is of, and vast.ai's number.
@@ -260,7 +260,7 @@ impl Rents for Renter {
         Ok(view.instances.into_iter().filter(|row| row.listed).map(standing).collect())
     }
 
-    async fn credit(&self) -> Option<(f64, f64)> {
+    async fn credit(&self) -> Result<Option<(f64, f64)>, FetchError> {
         self.hands.credit().await
     }
 }

@@ -309,7 +309,9 @@ impl Acting {
             return Err(ApiError::new("rollout-ended", format!("{name} has ended: {}", record.says)));
         }
         let process = this_process();
-        let here = locked(&self.running).contains(name);
+        // Held until it is said that it goes on: whoever is about to end here looks once more before it does.
+        let mut running = locked(&self.running);
+        let here = running.contains(name);
         if !here && record.process != process && goes_on(&record.process) {
             return Err(ApiError::new("under-way", format!("another process takes the steps of {name}"))
                 .hint("pause it, wait until its steps are taken, or end that process"));
@@ -318,19 +320,32 @@ impl Acting {
         if here {
             return Ok(None);
         }
-        locked(&self.running).insert(name.to_owned());
+        running.insert(name.to_owned());
+        drop(running);
         let (journal, running, name) = (Arc::clone(journal), Arc::clone(&self.running), name.to_owned());
         let record = RolloutRecord { process, ..record };
         Ok(Some(tokio::spawn(async move {
-            let ran = match Runner::new(&renter, &journal, patience, &record) {
-                Ok(runner) => runner.run(may_act).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = ran {
-                tracing::error!(%error, "the steps of {name} are not taken any more");
-                let _ = locked(&journal).set_rollout(&name, &["going"], "paused", &error.message, &record.process);
+            let mut kept = record;
+            loop {
+                let ran = match Runner::new(&renter, &journal, patience, &kept) {
+                    Ok(runner) => runner.run(Arc::clone(&may_act)).await,
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = ran {
+                    tracing::error!(%error, "the steps of {name} are not taken any more");
+                    let _ = locked(&journal).set_rollout(&name, &["going"], "paused", &error.message, &kept.process);
+                }
+                // Somebody may have resumed it just before it ended here.
+                let mut running = locked(&running);
+                let now = locked(&journal).rollout(&name).ok().flatten();
+                match now.filter(|now| now.state == "going" && now.process == kept.process) {
+                    Some(now) => kept = now,
+                    None => {
+                        running.remove(&name);
+                        return;
+                    }
+                }
             }
-            locked(&running).remove(&name);
         })))
     }
 }

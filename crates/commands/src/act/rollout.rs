@@ -208,8 +208,8 @@ pub(crate) trait Rents: Hands {
     async fn market(&self, terms: &Terms) -> Result<Vec<OfferView>, ApiError>;
     /// The fleet's rows as the watch sees them.
     async fn standings(&self) -> Result<Vec<Standing>, ApiError>;
-    /// Credit of the account, US dollars, and what it spends an hour; `None` where nobody can be asked.
-    async fn credit(&self) -> Option<(f64, f64)>;
+    /// Credit of the account, US dollars, and what it spends an hour; `None` where nobody can be asked, or it is not told.
+    async fn credit(&self) -> Result<Option<(f64, f64)>, FetchError>;
 }
 
 /// How a stretch of work ended.
@@ -302,7 +302,7 @@ impl<'a, H: Rents> Runner<'a, H> {
                 }
                 None => {}
             }
-            if !may_begin && !self.items.iter().any(|item| item.stand.is_under_way()) {
+            if !may_begin && !self.items.iter().any(|item| matches!(item.stand, Stand::Ordering | Stand::Coming)) {
                 return Ok(());
             }
             self.hands.pause(self.patience.between_s).await;
@@ -372,7 +372,7 @@ impl<'a, H: Rents> Runner<'a, H> {
         {
             return Ok(Some(paused));
         }
-        if let Some(paused) = self.follow(&rentals).await? {
+        if let Some(paused) = self.follow(&rentals, may_begin).await? {
             return Ok(Some(paused));
         }
         if self.items.iter().all(|item| matches!(item.stand, Stand::Done | Stand::Failed | Stand::Left)) {
@@ -492,14 +492,19 @@ impl<'a, H: Rents> Runner<'a, H> {
     }
 
     /// Follows what was rented until it proves, and then retires what it replaces.
-    async fn follow(&mut self, rentals: &Result<Vec<SeenRental>, FetchError>) -> Result<Option<Ended>, ApiError> {
+    async fn follow(
+        &mut self,
+        rentals: &Result<Vec<SeenRental>, FetchError>,
+        may_begin: bool,
+    ) -> Result<Option<Ended>, ApiError> {
         if !self.items.iter().any(|item| matches!(item.stand, Stand::Coming | Stand::Retiring)) {
             return Ok(None);
         }
         let standings = self.hands.standings().await;
         for place in 0..self.items.len() {
             if self.items[place].stand == Stand::Retiring {
-                if let Some(paused) = self.retire(place).await? {
+                // Nobody is ended while a person has it wait.
+                if may_begin && let Some(paused) = self.retire(place).await? {
                     return Ok(Some(paused));
                 }
                 continue;
@@ -545,7 +550,8 @@ impl<'a, H: Rents> Runner<'a, H> {
                     Some(format!("{NEVER_CAME}, by {} readings", self.missing[place]))
                 }
                 Some(Standing { stuck: Some(why), .. }) => Some(format!("stuck: {why}")),
-                _ if waited_s > self.terms.running_within_s => {
+                // Who cannot be seen has not failed.
+                _ if standings.is_ok() && waited_s > self.terms.running_within_s => {
                     Some(format!("does not run after {}", dwell_fleet::words::duration(waited_s)))
                 }
                 Some(it) => {
@@ -647,7 +653,10 @@ impl<'a, H: Rents> Runner<'a, H> {
         let old: HashSet<u64> = self.items.iter().filter_map(|item| item.body.old.as_ref()?.machine).collect();
         let fits = |offer: &&OfferView| {
             let price = offer.dollars_per_h.unwrap_or(f64::MAX);
-            offer.why_not.is_empty()
+            // The manager labels nothing: what it rents is found again by its machine alone.
+            let findable = !self.terms.through_manager || offer.machine_id.is_some();
+            findable
+                && offer.why_not.is_empty()
                 && !self.refused.contains(&offer.id)
                 && (self.terms.offer_ids.is_empty() || self.terms.offer_ids.contains(&offer.id))
                 && offer.machine_id.is_none_or(|machine| !machines.contains(&machine) && !old.contains(&machine))
@@ -671,7 +680,14 @@ impl<'a, H: Rents> Runner<'a, H> {
             return Ok(Some(Ended::Paused(says)));
         };
         let price = offer.dollars_per_h.unwrap_or(0.0);
-        if let Some((credit, spends)) = self.hands.credit().await {
+        let credit = match self.hands.credit().await {
+            Ok(credit) => credit,
+            Err(error) => {
+                self.put(place, Stand::Waiting, format!("waits: the account's credit cannot be read ({})", error.message))?;
+                return Ok(None);
+            }
+        };
+        if let Some((credit, spends)) = credit {
             let lasts_h = credit / (spends + price).max(1e-9);
             if lasts_h < self.terms.credit_lasts_h {
                 return Ok(Some(Ended::Paused(format!(

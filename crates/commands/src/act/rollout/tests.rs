@@ -101,6 +101,10 @@ struct Double {
     /// Old ones that were ended while nothing new ran in their place.
     too_early: Cell<usize>,
     orders: Cell<usize>,
+    /// Offers do not tell their machines.
+    nameless: bool,
+    /// What the account tells of its credit, the last one first.
+    credit: RefCell<Vec<Result<Option<(f64, f64)>, FetchError>>>,
 }
 
 const OLDS: u64 = 3;
@@ -133,6 +137,8 @@ impl Double {
             crashed: tokio::sync::Notify::new(),
             too_early: Cell::new(0),
             orders: Cell::new(0),
+            nameless: false,
+            credit: RefCell::default(),
         }
     }
 
@@ -281,7 +287,8 @@ impl Rents for Double {
 
     async fn market(&self, _: &Terms) -> Result<Vec<OfferView>, ApiError> {
         let taken: HashSet<u64> = self.live().iter().map(|it| it.machine).collect();
-        Ok((0..40).filter(|n| !taken.contains(&(500 + n))).map(|n| offer(7_000 + n, 500 + n, 0.4)).collect())
+        let machine = |offer: OfferView| OfferView { machine_id: offer.machine_id.filter(|_| !self.nameless), ..offer };
+        Ok((0..40).filter(|n| !taken.contains(&(500 + n))).map(|n| machine(offer(7_000 + n, 500 + n, 0.4))).collect())
     }
 
     async fn standings(&self) -> Result<Vec<Standing>, ApiError> {
@@ -298,8 +305,8 @@ impl Rents for Double {
         Ok(all)
     }
 
-    async fn credit(&self) -> Option<(f64, f64)> {
-        None
+    async fn credit(&self) -> Result<Option<(f64, f64)>, FetchError> {
+        self.credit.borrow_mut().pop().unwrap_or(Ok(None))
     }
 }
 
@@ -514,6 +521,55 @@ fn a_fleet_that_is_made_read_only_is_left_as_it_is() {
     runtime.block_on(runner.run(Arc::new(|| Err("the fleet was made read-only".into())))).unwrap();
     let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
     assert_eq!((kept.state.as_str(), kept.says.as_str(), double.calls.get()), ("paused", "the fleet was made read-only", 0));
+}
+
+#[test]
+fn a_credit_that_is_short_or_cannot_be_read_is_not_spent() {
+    let within = Terms { credit_lasts_h: 6.0, ..terms(1) };
+    let short = Double::new(vec![], vec![], 0, None);
+    *short.credit.borrow_mut() = vec![Ok(Some((10.0, 3.0))); 99];
+    let (_, _, said) = play(&short, &within, replacing(1));
+    assert!(short.orders.get() == 0 && said[0].contains("would last 2.9 h with one more"), "{said:?}");
+    // Not told for a while: it waits until it is.
+    let late = Double::new(vec![], vec![], 0, None);
+    *late.credit.borrow_mut() = vec![Err(error(Code::VastSilent)); 8];
+    let (_, record, _) = play(&late, &within, replacing(1));
+    assert!(record.says == "1 of 1 done" && late.now_s.get() > 8.0 * 15.0, "{record:?}");
+}
+
+/// A replacement that comes to run while it is paused waits with its old one.
+#[test]
+fn nobody_is_ended_while_it_is_paused() {
+    let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
+    let double = Double::new(vec![], vec![], 0, None);
+    let kept = record(("r".into(), "http://m".into(), None), &terms(1), &items(replacing(1), double.now()), double.now());
+    journal.lock().unwrap().add_rollout(&kept).unwrap();
+    let patience = Patience { between_s: 15.0, readings: 6, tries: 3 };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let stand = || Item::read(&journal.lock().unwrap().rollout("r").unwrap().unwrap().items[0]).unwrap().stand;
+    let pausing = Arc::clone(&journal);
+    // Paused as soon as something is on its way.
+    let may_act: MayAct = Arc::new(move || {
+        let journal = pausing.lock().unwrap();
+        let kept = journal.rollout("r").unwrap().unwrap();
+        if kept.items[0].state == "coming" {
+            journal.set_rollout("r", &["going"], "paused", "paused by a person", &kept.process).unwrap();
+        }
+        Ok(())
+    });
+    runtime.block_on(Runner::new(&double, &journal, patience, &kept).unwrap().run(may_act)).unwrap();
+    assert_eq!((stand(), double.live().len()), (Stand::Retiring, 4), "the new one runs, and the old one is still there");
+    let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
+    journal.lock().unwrap().set_rollout("r", &["paused"], "going", "", &kept.process).unwrap();
+    runtime.block_on(Runner::new(&double, &journal, patience, &kept).unwrap().run(Arc::new(|| Ok(())))).unwrap();
+    assert_eq!((stand(), double.live().len()), (Stand::Done, 3));
+}
+
+#[test]
+fn through_the_manager_only_what_can_be_found_again_is_ordered() {
+    let double = Double { nameless: true, ..Double::new(vec![], vec![], 0, None) };
+    let (_, _, said) = play(&double, &Terms { through_manager: true, ..terms(1) }, replacing(1));
+    assert!(double.orders.get() == 0 && said[0].contains("no offer fits"), "{said:?}");
 }
 
 /// Dwell dies at every call of a rolling replacement, before it has an effect and after: it goes on without a double deploy.
