@@ -53,8 +53,8 @@ impl History {
         let cut = |text: &str| text.chars().take(TEXT_CHARACTERS_MAX).collect::<String>();
         let number = |id: Option<u64>| id.and_then(|id| i64::try_from(id).ok());
         // A crash of the machine must not lose that something was sent.
-        self.connection.pragma_update(None, "synchronous", "FULL")?;
-        let added = self
+        self.durably(|history| {
+            history
             .connection
             .prepare_cached(
                 "INSERT INTO act (plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h,
@@ -78,10 +78,9 @@ impl History {
                 entry.dollars_per_h,
                 entry.phase,
                 cut(&entry.text),
-            ]);
-        self.connection.pragma_update(None, "synchronous", "NORMAL")?;
-        added?;
-        Ok(())
+            ])?;
+            Ok(())
+        })
     }
 
     /// The newest entries, oldest first.

@@ -45,7 +45,7 @@ pub struct RolloutItemRecord {
 
 impl History {
     /// What is written is on the disk, and not in the system's cache alone, when this returns.
-    fn durably<T>(&self, write: impl FnOnce(&Self) -> Result<T, HistoryError>) -> Result<T, HistoryError> {
+    pub(crate) fn durably<T>(&self, write: impl FnOnce(&Self) -> Result<T, HistoryError>) -> Result<T, HistoryError> {
         self.connection.pragma_update(None, "synchronous", "FULL")?;
         let written = write(self);
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;

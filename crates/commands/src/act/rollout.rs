@@ -829,6 +829,11 @@ pub(crate) fn take_back(journal: &Journal, name: &str, now: Timestamp) -> Result
         let item = RolloutItemRecord { at: now, state: Stand::Left.as_str().to_owned(), ..kept.clone() };
         left += usize::from(journal.set_rollout_item(name, place, Stand::Waiting.as_str(), &item)?);
     }
+    // Where nothing else was begun there is nothing to resume.
+    let over = |it: &RolloutItemRecord| it.state == Stand::Left.as_str();
+    if journal.rollout(name)?.is_some_and(|kept| kept.items.iter().all(over)) {
+        journal.set_rollout(name, &["going", "paused"], "ended", "all of it was taken back", &record.process)?;
+    }
     Ok(left)
 }
 

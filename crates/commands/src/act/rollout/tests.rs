@@ -88,6 +88,9 @@ struct Crash {
     after_its_effect: bool,
 }
 
+/// Credit and what is spent an hour, as an account tells them.
+type Credit = Result<Option<(f64, f64)>, FetchError>;
+
 struct Double {
     rentals: RefCell<Vec<Rental>>,
     now_s: Cell<f64>,
@@ -104,7 +107,7 @@ struct Double {
     /// Offers do not tell their machines.
     nameless: bool,
     /// What the account tells of its credit, the last one first.
-    credit: RefCell<Vec<Result<Option<(f64, f64)>, FetchError>>>,
+    credit: RefCell<Vec<Credit>>,
 }
 
 const OLDS: u64 = 3;
@@ -501,7 +504,7 @@ fn what_is_not_begun_can_be_taken_back() {
     let runner = Runner::new(&double, &journal, Patience::default(), &kept).unwrap();
     runtime.block_on(runner.run(Arc::new(|| Ok(())))).unwrap();
     let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
-    assert_eq!((double.orders.get(), kept.says.as_str()), (0, "0 of 3 done, 3 taken back"));
+    assert_eq!((double.orders.get(), kept.says.as_str()), (0, "all of it was taken back"));
     assert_eq!(take_back(&journal, "x", Timestamp::UNIX_EPOCH).unwrap_err().code, "unknown-rollout");
 }
 
