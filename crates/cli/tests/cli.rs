@@ -452,3 +452,20 @@ fn a_simulated_card_is_benchmarked_compared_and_called_simulated() {
     let predicted = json(&run(&["predict", "RTX 4090", "--pcie", "6", "--ram", "128", "--json"]));
     assert_eq!(predicted["prediction"]["limit"], "host-memory", "{predicted}");
 }
+
+/// Through a manager: the help's own example finds what it names, and what cannot be read is said before anything is asked.
+#[test]
+fn offers_are_found_by_the_query_language_of_vast_ais_client() {
+    let sim = Sim::serve("healthy-fleet", "0");
+    let offers = |arguments: &[&str]| sim.run(&[&["offers", "--json", "--limit", "400"], arguments].concat());
+    let all = json(&offers(&["--filter", "dph>0"]))["offers"].as_array().unwrap().clone();
+    let country = all[0]["geolocation"].as_str().unwrap().rsplit(' ').next().unwrap().to_owned();
+    let there = json(&offers(&["--filter", &format!("geolocation in [{country},XX] driver_version>=535.86.05")]));
+    let there = there["offers"].as_array().unwrap();
+    assert!(!there.is_empty() && there.iter().all(|it| it["geolocation"].as_str().unwrap().ends_with(&country)), "{there:?}");
+    let wrong = offers(&["--filter", "geolocation in[NO,SE]"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert_eq!(json(&wrong)["error"]["code"], "bad-filter");
+    let unknown = json(&offers(&["--filter", "price<3"]));
+    assert!(unknown["notes"].to_string().contains("price"), "{}", unknown["notes"]);
+}

@@ -6,7 +6,6 @@
 
 mod error;
 mod manager;
-mod query;
 mod request;
 mod ssh;
 mod tunnel;

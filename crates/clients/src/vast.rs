@@ -15,7 +15,6 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use crate::query::filters;
 use crate::{Code, FetchError, Limits};
 
 /// Where vast.ai answers.
@@ -371,22 +370,15 @@ impl VastClient {
     pub async fn offers(&self, query: &OfferQuery) -> Result<Vec<VastOffer>, FetchError> {
         self.paces.offers.until_ready().await;
         let limit = query.limit.clamp(1, OFFERS_MAX);
-        let mut body = json!({
-            "verified": { "eq": true },
-            "external": { "eq": false },
-            "rentable": { "eq": true },
-            "rented": { "eq": false },
-            "type": "on-demand",
-            "order": [["dph_total", "asc"]],
-            "allocated_storage": query.disk_gb,
-            "limit": limit,
-        });
-        if let Some(filter) = &query.filter {
-            let filters = filters(filter).map_err(|why| FetchError::new(Code::Refused, why))?;
-            for (field, rule) in filters {
-                body[field] = rule;
-            }
-        }
+        // A machine that is rented already is of no use, whatever vast.ai's own client takes for rentable.
+        let mut defaults = wire::offer_defaults();
+        defaults.insert("rented".to_owned(), json!({ "eq": false }));
+        let read = wire::offer_filters(query.filter.as_deref().unwrap_or(""), defaults);
+        let mut body = Value::Object(read.map_err(|why| FetchError::new(Code::Refused, why))?.filters);
+        body["type"] = json!("on-demand");
+        body["order"] = json!([["dph_total", "asc"]]);
+        body["allocated_storage"] = json!(query.disk_gb);
+        body["limit"] = json!(limit);
         if let Some(name) = &query.gpu_name {
             // An underscore matches nothing here; it is how people write the name.
             body["gpu_name"] = json!({ "eq": name.replace('_', " ") });

@@ -148,7 +148,12 @@ pub(crate) async fn market(
     let needs = request.needs.clone().unwrap_or_else(managers_needs);
     let filter = filter_of(request, &needs);
     let limit = request.limit.unwrap_or(OFFERS_ORDINARY).clamp(1, OFFERS_MOST) as usize;
-    let mut notes = Vec::new();
+    // Read here as well: what cannot be read ends as an obscure failure of the manager's client.
+    let read = dwell_wire::offer_filters(&filter, dwell_wire::offer_defaults());
+    let read = read
+        .map_err(|why| ApiError::new("bad-filter", why).hint("fields and operators are those of: vastai search offers --help"))?;
+    let unknown = |field: &String| format!("vast.ai's client knows no field {field:?}: the filter may find nothing by it");
+    let mut notes: Vec<String> = read.unknown_fields.iter().map(unknown).collect();
     let (mut remembered_rates, mut banned) = (Vec::new(), HashMap::new());
     if let Some(manager) = manager {
         let mut note = |what: &str, error: &FetchError| notes.push(format!("{what} could not be read: {}", error.message));

@@ -8,6 +8,7 @@
 mod domain;
 mod lenient;
 mod manager;
+mod offer_query;
 mod probe;
 mod vast;
 
@@ -17,6 +18,7 @@ pub use manager::{
     Summary,
 };
 
+pub use offer_query::{OFFER_FIELDS, OfferFilters, offer_defaults, offer_filters};
 pub use probe::{
     PROBE_BYTES_MAX, PROBE_END, PROBE_SECTIONS, Probed, THROTTLE_REASONS, probe_mark, probe_script, probe_section, probed,
     prover_failure,

@@ -293,3 +293,15 @@ proptest! {
         read_all(&bytes);
     }
 }
+
+/// What vast.ai's own client 1.9.1 sent for each query to a server that wrote it down; `null` where it sent nothing.
+#[test]
+fn queries_for_offers_are_read_as_vast_ais_client_reads_them() {
+    let table: Vec<Value> = serde_json::from_str(include_str!("offer-queries.json")).unwrap();
+    assert!(table.len() > 80);
+    for row in table {
+        let query = row["query"].as_str().unwrap();
+        let read = dwell_wire::offer_filters(query, dwell_wire::offer_defaults());
+        assert_eq!(read.clone().ok().map(|read| read.filters), row["filters"].as_object().cloned(), "{query}: {read:?}");
+    }
+}

@@ -268,11 +268,17 @@ async fn offers(State(stage): State<Stage>, Query(query): Query<OffersQuery>) ->
     let filter = query.filter.filter(|text| !text.trim().is_empty());
     let world = stage.world();
     let all = world.offers();
-    let total = all.len();
     let kept = match market::by_text(all, filter.as_deref().unwrap_or(OFFERS_FILTER)) {
         Ok(kept) => kept,
-        Err(why) => return refuse(500, format!("vastai search offers: exit status 1: {why}")),
+        // The client prints why and ends with status 0: what it printed is no list (`searchVastOffers`).
+        Err(why) => {
+            let why =
+                format!("parse vast offers: invalid character 'E' looking for beginning of value (output: Error:  {why}\n1\n)");
+            return refuse(500, format!("search failed: {why}"));
+        }
     };
+    // Both counts are of what the client found (`handleOffers`).
+    let total = kept.len();
     let offers: Vec<Value> = kept
         .into_iter()
         .map(|mut offer| {

@@ -33,19 +33,16 @@ fn number(value: &Value) -> f64 {
 }
 
 fn fits(offer: &Value, field: &str, rules: &Map<String, Value>) -> bool {
-    // Records carry the word, queries ask for the flag.
-    let verified = Value::Bool(offer["verification"] == "verified");
-    let own = if field == "verified" { &verified } else { &offer[field] };
     rules.iter().all(|(operator, wanted)| {
-        let same = |wanted: &Value| match (own, wanted) {
-            (Value::String(own), Value::String(wanted)) => own == wanted,
-            (Value::Bool(own), Value::Bool(wanted)) => own == wanted,
-            _ => number(own) == number(wanted),
-        };
-        let any = |wanted: &Value| wanted.as_array().is_some_and(|list| list.iter().any(same));
+        let own = &told(offer, field, wanted);
+        // As in a database: what a record does not say is neither equal nor unequal to anything.
+        if own.is_null() {
+            return wanted.is_null() && operator == "eq";
+        }
+        let any = |wanted: &Value| wanted.as_array().is_some_and(|list| list.iter().any(|wanted| same(field, own, wanted)));
         match operator.as_str() {
-            "eq" => same(wanted),
-            "neq" => !same(wanted),
+            "eq" => same(field, own, wanted),
+            "neq" => !same(field, own, wanted),
             "gt" => number(own) > number(wanted),
             "gte" => number(own) >= number(wanted),
             "lt" => number(own) < number(wanted),
@@ -57,31 +54,43 @@ fn fits(offer: &Value, field: &str, rules: &Map<String, Value>) -> bool {
     })
 }
 
-/// Operators of the client's language, longer ones first, with their names on the wire.
-const OPERATORS: [(&str, &str); 7] =
-    [(">=", "gte"), ("<=", "lte"), ("!=", "neq"), ("==", "eq"), (">", "gt"), ("<", "lt"), ("=", "eq")];
-
-/// Offers that fit a text such as `gpu_ram>12.5 dph<=0.9`: memory in GB, names with underscores.
-pub(super) fn by_text(offers: Vec<Value>, text: &str) -> Result<Vec<Value>, String> {
-    let mut filters = Map::new();
-    for word in text.split_whitespace() {
-        let found = OPERATORS.iter().find_map(|(sign, name)| Some((word.split_once(sign)?, *name)));
-        let Some(((field, wanted), operator)) = found else { return Err(format!("cannot read {word:?}")) };
-        let field = match field {
-            "dph" => "dph_total",
-            "cuda_vers" => "cuda_max_good",
-            "reliability2" => "reliability",
-            other => other,
-        };
-        let factor = if ["gpu_ram", "gpu_total_ram", "cpu_ram"].contains(&field) { 1_000.0 } else { 1.0 };
-        let wanted = match wanted.parse::<f64>() {
-            Ok(wanted) => Value::from(wanted * factor),
-            Err(_) => Value::from(wanted.replace('_', " ")),
-        };
-        if let Some(rules) = filters.entry(field).or_insert_with(|| Value::Object(Map::new())).as_object_mut() {
-            rules.insert(operator.to_owned(), wanted);
-        }
+/// What an offer says of a field of the query language: records carry some of it under another name or in another form.
+fn told(offer: &Value, field: &str, wanted: &Value) -> Value {
+    match field {
+        "verified" => Value::Bool(offer["verification"] == "verified"),
+        "datacenter" => Value::Bool(number(&offer["hosting_type"]) == 1.0),
+        "external" | "vms_enabled" => Value::Bool(offer[field] == true),
+        "driver_version" if !number(wanted).is_nan() => offer["driver_vers"].clone(),
+        "ubuntu_version" => offer["os_version"].clone(),
+        "dlperf_per_dphtotal" => per_dollar(offer, "dlperf"),
+        "flops_per_dphtotal" => per_dollar(offer, "total_flops"),
+        other => offer[other].clone(),
     }
+}
+
+fn per_dollar(offer: &Value, field: &str) -> Value {
+    // NaN is no JSON: what cannot be told is null.
+    Value::from(number(&offer[field]) / number(&offer["dph_total"]))
+}
+
+fn same(field: &str, own: &Value, wanted: &Value) -> bool {
+    match (own, wanted) {
+        // "Quebec, CA" is found by its country.
+        (Value::String(own), Value::String(wanted)) if field == "geolocation" => {
+            own == wanted || own.rsplit(',').next().is_some_and(|country| country.trim() == wanted)
+        }
+        (Value::String(own), Value::String(wanted)) => own == wanted,
+        (Value::Bool(own), Value::Bool(wanted)) => own == wanted,
+        (Value::Number(_), Value::Bool(wanted)) => (number(own) != 0.0) == *wanted,
+        _ => number(own) == number(wanted),
+    }
+}
+
+/// Offers that fit a query in the language of vast.ai's client, by the body that this client sends for it.
+pub(super) fn by_text(offers: Vec<Value>, text: &str) -> Result<Vec<Value>, String> {
+    let mut filters = dwell_wire::offer_filters(text, dwell_wire::offer_defaults())?.filters;
+    filters.insert("order".to_owned(), serde_json::json!([["score", "desc"]]));
+    filters.insert("allocated_storage".to_owned(), Value::from(5.0));
     by_body(offers, &Value::Object(filters))
 }
 
@@ -92,7 +101,11 @@ mod tests {
 
     fn offers() -> Vec<Value> {
         [("RTX 4090", 24_564, 0.4), ("RTX 5090", 32_607, 0.6), ("RTX 4070S Ti", 12_000, 0.1)]
-            .map(|(name, memory, price)| json!({ "gpu_name": name, "gpu_ram": memory, "dph_base": price, "rentable": true }))
+            .map(|(name, memory, price)| {
+                json!({ "gpu_name": name, "gpu_ram": memory, "dph_base": price, "rentable": true, "verification": "verified",
+                "geolocation": "Quebec, CA", "driver_version": "570.133.20", "driver_vers": 570_133_020, "has_avx": 1,
+                "score": 1.0 / price })
+            })
             .to_vec()
     }
 
@@ -109,6 +122,20 @@ mod tests {
         assert_eq!(names(&by_body(offers(), &body).unwrap()), ["RTX 5090"]);
         assert_eq!(names(&by_text(offers(), "gpu_name=RTX_4090").unwrap()), ["RTX 4090"]);
         assert!(by_text(offers(), "cheap").is_err());
+    }
+
+    #[test]
+    fn a_country_a_driver_and_a_flag_are_found() {
+        let found = |text: &str| by_text(offers(), text).unwrap().len();
+        for all in
+            ["geolocation in [NO,CA]", "geolocation=CA", "geolocation notin [NO]", "driver_version>=535.86.05", "has_avx=true"]
+        {
+            assert_eq!(found(all), 3, "{all}");
+        }
+        for none in ["geolocation in [NO,SE]", "geolocation!=CA", "driver_version>=580.95.05", "verified=false", "external=true"]
+        {
+            assert_eq!(found(none), 0, "{none}");
+        }
     }
 
     #[test]

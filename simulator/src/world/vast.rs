@@ -565,7 +565,9 @@ impl World {
             "cpu_ram": it.ram_mib, "has_avx": 1, "pci_gen": 4.0, "pcie_bw": it.pcie_gb_s, "disk_name": "Samsung SSD 990 PRO 4TB",
             "disk_bw": it.disk_mb_s, "disk_space": it.disk_gb * 4.0, "inet_up": it.up_mbps, "inet_down": it.down_mbps,
             "inet_up_cost": 0.003, "inet_down_cost": 0.003, "direct_port_count": 120, "public_ipaddr": it.public_ip,
-            "static_ip": true,
+            "static_ip": true, "mobo_name": "H12SSL-i", "os_version": "22.04", "vms_enabled": false, "cluster_id": null,
+            "gpu_display_active": false, "gpu_max_power": 450.0, "gpu_max_temp": 90.0, "bw_nvlink": 0.0,
+            "total_flops": (36.0 / it.card.proof_factor * it.cards as f64).round(),
         });
         let price = json!({
             "geolocation": it.region, "country_code": it.region.rsplit(' ').next(), "verification": "verified",

@@ -4,5 +4,6 @@
 
 mod channels;
 mod invariants;
+mod offer_queries;
 mod protocol;
 mod vast_client;

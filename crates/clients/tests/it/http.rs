@@ -95,3 +95,53 @@ async fn paths_and_queries_are_escaped() {
     socket.write_all(&http("200 OK", 4, "null")).await.unwrap();
     assert_eq!(asking.await.unwrap().unwrap(), []);
 }
+
+/// What is sent to vast.ai for a query: the filters that its own client sends, and what is asked for here whatever the query.
+#[tokio::test]
+async fn a_search_for_offers_is_what_vast_ais_client_sends() {
+    use dwell_clients::{OfferQuery, VastClient};
+    use serde_json::{Value, json};
+
+    let table: Vec<Value> = serde_json::from_str(include_str!("../../../wire/tests/offer-queries.json")).unwrap();
+    for row in table {
+        let query = row["query"].as_str().unwrap();
+        // Each at an address of its own: one address is asked ten times a minute at most.
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let sent = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = Vec::new();
+            loop {
+                let mut part = [0; 4096];
+                let count = socket.read(&mut part).await.unwrap();
+                request.extend_from_slice(&part[..count]);
+                let text = String::from_utf8_lossy(&request);
+                let body = text.split_once("\r\n\r\n").and_then(|(_, body)| serde_json::from_str::<Value>(body).ok());
+                if let Some(body) = body {
+                    socket.write_all(&http("200 OK", 13, r#"{"offers":[]}"#)).await.unwrap();
+                    return body;
+                }
+                assert!(count > 0, "no body: {text}");
+            }
+        });
+        let client = VastClient::new(&url, "any-key".to_owned().into(), Limits::default()).unwrap();
+        let wanted = OfferQuery { filter: Some(query.to_owned()), disk_gb: 250.0, limit: 40, ..OfferQuery::default() };
+        let answer = client.offers(&wanted).await;
+        let Some(filters) = row["filters"].as_object() else {
+            assert_eq!(answer.unwrap_err().code, Code::Refused, "{query}");
+            continue;
+        };
+        let mut expected = Value::Object(filters.clone());
+        for (key, value) in [
+            ("rented", json!({ "eq": false })),
+            ("type", json!("on-demand")),
+            ("order", json!([["dph_total", "asc"]])),
+            ("allocated_storage", json!(250.0)),
+            ("limit", json!(40)),
+        ] {
+            expected[key] = value;
+        }
+        answer.unwrap();
+        assert_eq!(sent.await.unwrap(), expected, "{query}");
+    }
+}
