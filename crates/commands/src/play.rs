@@ -2,13 +2,13 @@
 //!
 //! A drill runs in this process, on a world of its own: nothing that is named or done in it can reach a manager or vast.ai.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use dwell_fleet::{Timestamp, seconds_between, shift};
-use dwell_simulator::{Scenario, Served, Truth, fault_kind, fault_kinds, shipped};
+use dwell_simulator::{Diagnosis as Expectation, Scenario, Served, Truth, World, fault_kind, fault_kinds, shipped};
 
 use crate::ApiError;
 use crate::drill::{expectations, needs_a_person};
@@ -44,10 +44,44 @@ pub(crate) struct Play {
     scenario: Scenario,
     seed: u64,
     began: Timestamp,
-    answers: Vec<(DrillAnswer, u64, f64)>,
-    deeds: Vec<(DrillDeed, u64)>,
+    earlier: Earlier,
+    answers: Answers,
+    deeds: Deeds,
     looks: Vec<DebriefEvent>,
     debrief: Option<Debrief>,
+}
+
+/// What was named, of which rental, and what that had cost by then, dollars.
+type Answers = Vec<(DrillAnswer, u64, f64)>;
+/// What was done, to which rental.
+type Deeds = Vec<(DrillDeed, u64)>;
+
+/// What was over when the drill began: it asks nothing of the player, and nothing is counted of it.
+#[derive(Debug, Clone, Default)]
+struct Earlier {
+    /// Rentals that had ended.
+    ended: BTreeSet<u64>,
+    /// Rentals that worked although a fault had struck them, by the causes that they had outlived.
+    recovered: BTreeMap<u64, Vec<String>>,
+}
+
+impl Earlier {
+    /// What is over in a world at its first screen.
+    fn of(scenario: &Scenario, world: &World) -> Self {
+        let mut earlier = Self::default();
+        let passed = |id: &String| {
+            let mut faults = scenario.faults.iter().filter(|fault| fault.kind.get_ref() == id);
+            faults.all(|fault| fault.lasts.is_some_and(|lasts| fault.at + lasts <= 0.0))
+        };
+        for truth in world.truth() {
+            if truth.gone_at.is_some_and(|at| at <= world.origin()) {
+                earlier.ended.insert(truth.vast_id);
+            } else if !truth.causes.is_empty() && truth.progressing && truth.causes.iter().all(passed) {
+                earlier.recovered.insert(truth.vast_id, truth.causes);
+            }
+        }
+        earlier
+    }
 }
 
 /// A scenario as it is played: under another name.
@@ -60,8 +94,8 @@ pub(crate) type Flags = BTreeMap<String, Vec<PastFlag>>;
 
 impl Play {
     pub(crate) fn new(served: Arc<Served>, scenario: Scenario, seed: u64) -> Self {
-        let began = served.with_world(|world| world.origin());
-        Self { served, scenario, seed, began, answers: Vec::new(), deeds: Vec::new(), looks: Vec::new(), debrief: None }
+        let (began, earlier) = served.with_world(|world| (world.origin(), Earlier::of(&scenario, world)));
+        Self { served, scenario, seed, began, earlier, answers: Vec::new(), deeds: Vec::new(), looks: Vec::new(), debrief: None }
     }
 
     fn at_s(&self) -> f64 {
@@ -182,49 +216,20 @@ impl Play {
             let expectations = expectations(&self.scenario, world);
             (world.truth(), expectations)
         });
-        let mut instances = Vec::new();
+        let marking = Marking {
+            duration_s: self.scenario.duration,
+            began: self.began,
+            earlier: &self.earlier,
+            expectations: &expectations,
+            answers: &self.answers,
+            deeds: &self.deeds,
+            rows,
+            flags,
+        };
         let mut points = Points::default();
         let mut timeline = self.looks.clone();
-        for truth in &truths {
-            let row = rows.iter().find(|row| is_of(truth, row));
-            let id = row.map_or_else(|| format!("vast-{}", truth.vast_id), |row| row.id.clone());
-            let expected = expectations.get(&truth.vast_id);
-            let healthy = truth.causes.is_empty() || expected.is_some_and(|expected| expected.verdict() == "healthy");
-            let answer = self.answers.iter().rev().find(|(_, vast_id, _)| *vast_id == truth.vast_id);
-            let destroyed = self.deeds.iter().any(|(deed, vast_id)| *vast_id == truth.vast_id && deed.deed == "destroy");
-            if truth.causes.is_empty() && answer.is_none() && !destroyed {
-                continue;
-            }
-            let fault_at_s = truth.fault_at.map(|at| seconds_between(self.began, at));
-            let flagged = flags.get(&id).into_iter().flatten().filter(|flag| needs_a_person(&flag.kind));
-            let flagged_at_s = flagged.clone().map(|flag| seconds_between(self.began, flag.raised_at)).reduce(f64::min);
-            for flag in flagged {
-                let (at_s, text) =
-                    (seconds_between(self.began, flag.raised_at), format!("flagged {}: {}", flag.kind, flag.reason));
-                timeline.push(event(at_s, "flag", &id, text));
-            }
-            let named = answer.map(|(answer, ..)| answer.cause.as_str());
-            let causes = expected.map(|expected| expected.causes.clone()).unwrap_or_default();
-            let outcome = outcome(truth, &causes, healthy, named);
-            let dollars_then = answer.map_or(truth.dollars, |(.., dollars)| *dollars);
-            let delay_dollars =
-                if healthy { 0.0 } else { (dollars_then - truth.dollars_at_fault.unwrap_or(dollars_then)).max(0.0) };
-            let answered_at_s = answer.map(|(answer, ..)| answer.at_s);
-            points.count(outcome, answered_at_s, fault_at_s, self.scenario.duration, healthy && destroyed);
-            instances.push(DebriefInstance {
-                id,
-                truth: truth.causes.iter().map(|id| cause(id)).collect(),
-                expected_verdict: expected.map(|expected| expected.verdict().to_owned()),
-                expected_causes: causes,
-                answer: named.map(str::to_owned),
-                outcome: outcome.to_owned(),
-                fault_at_s,
-                flagged_at_s,
-                answered_at_s,
-                delay_dollars,
-                destroyed,
-            });
-        }
+        let instances: Vec<DebriefInstance> =
+            truths.iter().filter_map(|truth| marking.mark(truth, &mut points, &mut timeline)).collect();
         for fault in &self.scenario.faults {
             let what = fault_kind(fault.id()).map_or("", |kind| kind.what);
             timeline.push(DebriefEvent {
@@ -259,6 +264,69 @@ impl Play {
                 .map(|diagnosis| format!("{}: {}", diagnosis.verdict(), one_line(&diagnosis.says)))
                 .collect(),
         }
+    }
+}
+
+/// What a drill is marked by.
+struct Marking<'a> {
+    duration_s: f64,
+    began: Timestamp,
+    earlier: &'a Earlier,
+    expectations: &'a BTreeMap<u64, &'a Expectation>,
+    answers: &'a Answers,
+    deeds: &'a Deeds,
+    rows: &'a [InstanceRow],
+    flags: &'a Flags,
+}
+
+impl Marking<'_> {
+    /// Marks one rental. `None` where it asked nothing of the player: it was well and left alone, or had ended before.
+    fn mark(&self, truth: &Truth, points: &mut Points, timeline: &mut Vec<DebriefEvent>) -> Option<DebriefInstance> {
+        if self.earlier.ended.contains(&truth.vast_id) {
+            return None;
+        }
+        let row = self.rows.iter().find(|row| is_of(truth, row));
+        let id = row.map_or_else(|| format!("vast-{}", truth.vast_id), |row| row.id.clone());
+        let expected = self.expectations.get(&truth.vast_id);
+        let recovered = self.earlier.recovered.get(&truth.vast_id) == Some(&truth.causes);
+        let healthy = truth.causes.is_empty() || recovered || expected.is_some_and(|expected| expected.verdict() == "healthy");
+        let answer = self.answers.iter().rev().find(|(_, vast_id, _)| *vast_id == truth.vast_id);
+        let destroyed = self.deeds.iter().any(|(deed, vast_id)| *vast_id == truth.vast_id && deed.deed == "destroy");
+        if (truth.causes.is_empty() || recovered) && answer.is_none() && !destroyed {
+            return None;
+        }
+        // What it had recovered from before the drill is not what is to be found.
+        let outlived = self.earlier.recovered.get(&truth.vast_id);
+        let mut strikes = truth.strikes.iter();
+        let strike = strikes.find(|(cause, ..)| outlived.is_none_or(|causes| !causes.contains(cause)));
+        let fault_at_s = strike.map(|(_, at, _)| seconds_between(self.began, *at));
+        let flagged = self.flags.get(&id).into_iter().flatten().filter(|flag| needs_a_person(&flag.kind));
+        let flagged_at_s = flagged.clone().map(|flag| seconds_between(self.began, flag.raised_at)).reduce(f64::min);
+        for flag in flagged {
+            let (at_s, text) = (seconds_between(self.began, flag.raised_at), format!("flagged {}: {}", flag.kind, flag.reason));
+            timeline.push(event(at_s, "flag", &id, text));
+        }
+        let named = answer.map(|(answer, ..)| answer.cause.as_str());
+        let causes = expected.map(|expected| expected.causes.clone()).unwrap_or_default();
+        let outcome = outcome(truth, &causes, healthy, named);
+        let dollars_then = answer.map_or(truth.dollars, |(.., dollars)| *dollars);
+        let delay_dollars =
+            if healthy { 0.0 } else { (dollars_then - strike.map_or(dollars_then, |(.., dollars)| *dollars)).max(0.0) };
+        let answered_at_s = answer.map(|(answer, ..)| answer.at_s);
+        points.count(outcome, answered_at_s, fault_at_s, self.duration_s, healthy && destroyed);
+        Some(DebriefInstance {
+            id,
+            truth: truth.causes.iter().map(|id| cause(id)).collect(),
+            expected_verdict: expected.map(|expected| expected.verdict().to_owned()),
+            expected_causes: causes,
+            answer: named.map(str::to_owned),
+            outcome: outcome.to_owned(),
+            fault_at_s,
+            flagged_at_s,
+            answered_at_s,
+            delay_dollars,
+            destroyed,
+        })
     }
 }
 
@@ -443,7 +511,7 @@ mod tests {
             progressing: false,
             causes: causes.iter().map(|cause| (*cause).to_owned()).collect(),
             fault_at: None,
-            dollars_at_fault: None,
+            strikes: Vec::new(),
             rented_at: Timestamp::UNIX_EPOCH,
             gone_at: None,
             dollars: 0.0,
@@ -482,5 +550,86 @@ mod tests {
         harm.count("nothing-to-name", None, None, hour, true);
         assert_eq!(harm.score().0, 65.0);
         assert_eq!(Points::default().score().0, 100.0);
+    }
+
+    fn at_first_screen(scenario: &Scenario) -> World {
+        let origin = scenario.start;
+        World::new(scenario.clone(), scenario.seed, origin)
+    }
+
+    /// A player who names each cause as soon as it is true, and that nothing is wrong where nothing is, gets all points in every
+    /// shipped drill.
+    #[test]
+    fn perfect_play_of_every_drill_gets_every_point() {
+        let mut short = Vec::new();
+        for scenario in shipped() {
+            let mut world = at_first_screen(&scenario);
+            let began = world.origin();
+            let earlier = Earlier::of(&scenario, &world);
+            let mut answers: Answers = Vec::new();
+            let mut at_s = 0.0;
+            while at_s < scenario.duration {
+                at_s = (at_s + 60.0).min(scenario.duration);
+                world.advance_to(shift(began, at_s));
+                for truth in world.truth() {
+                    let known = answers.iter().any(|(answer, vast_id, _)| {
+                        *vast_id == truth.vast_id && (answer.cause != NOTHING_WRONG || truth.causes.is_empty())
+                    });
+                    if known || truth.gone_at.is_some_and(|at| at <= began) {
+                        continue;
+                    }
+                    let recovered = earlier.recovered.get(&truth.vast_id) == Some(&truth.causes);
+                    let cause = truth.causes.first().filter(|_| !recovered).map_or(NOTHING_WRONG, String::as_str).to_owned();
+                    let id = format!("vast-{}", truth.vast_id);
+                    answers.push((DrillAnswer { id, cause, at_s }, truth.vast_id, truth.dollars));
+                }
+            }
+            let expectations = expectations(&scenario, &world);
+            let marking = Marking {
+                duration_s: scenario.duration,
+                began,
+                earlier: &earlier,
+                expectations: &expectations,
+                answers: &answers,
+                deeds: &Vec::new(),
+                rows: &[],
+                flags: &Flags::new(),
+            };
+            let mut points = Points::default();
+            let marked: Vec<DebriefInstance> =
+                world.truth().iter().filter_map(|truth| marking.mark(truth, &mut points, &mut Vec::new())).collect();
+            let (score, parts) = points.score();
+            if score < 100.0 {
+                let lost: Vec<_> =
+                    marked.iter().filter(|it| it.outcome != "right").map(|it| (&it.id, &it.outcome, &it.answer)).collect();
+                short.push(format!("{}: {score}, {parts:?} {lost:?}", scenario.name));
+            }
+        }
+        assert!(short.is_empty(), "{}", short.join("\n"));
+    }
+
+    /// The drill that nothing is wrong in: four silent instances, and a week of others that had ended before it began.
+    #[test]
+    fn leaving_four_healthy_instances_alone_is_worth_all_points() {
+        let scenario = Scenario::named("evening-nothing-wrong").unwrap();
+        let mut world = at_first_screen(&scenario);
+        let (began, earlier) = (world.origin(), Earlier::of(&scenario, &world));
+        assert!(earlier.ended.len() >= 11, "{earlier:?}");
+        world.advance_to(shift(began, scenario.duration));
+        let expectations = expectations(&scenario, &world);
+        let answers = Vec::new();
+        let marking = Marking {
+            duration_s: scenario.duration,
+            began,
+            earlier: &earlier,
+            expectations: &expectations,
+            answers: &answers,
+            deeds: &Vec::new(),
+            rows: &[],
+            flags: &Flags::new(),
+        };
+        let mut points = Points::default();
+        let marked = world.truth().iter().filter_map(|truth| marking.mark(truth, &mut points, &mut Vec::new())).count();
+        assert_eq!((marked, points.to_name, points.score().0), (0, 0, 100.0));
     }
 }

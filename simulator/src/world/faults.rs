@@ -28,8 +28,8 @@ pub struct Truth {
     pub silent_image: bool,
     /// When the first of them did.
     pub fault_at: Option<Timestamp>,
-    /// What it had cost by then, dollars.
-    pub dollars_at_fault: Option<f64>,
+    /// Each strike in order: the fault's id, when, and what the rental had cost by then, dollars.
+    pub strikes: Vec<(String, Timestamp, f64)>,
     /// When it was rented.
     pub rented_at: Timestamp,
     /// When vast.ai ceased to list it.
@@ -264,7 +264,11 @@ impl World {
             causes,
             silent_image: !self.scenario.images[instance.image].ships.iter().any(|source| source == "benchout"),
             fault_at: instance.struck.first().map(|(_, at, _)| *at),
-            dollars_at_fault: instance.struck.first().map(|(.., dollars)| *dollars),
+            strikes: instance
+                .struck
+                .iter()
+                .map(|(fault, at, dollars)| (self.scenario.faults[*fault].id().to_owned(), *at, *dollars))
+                .collect(),
             rented_at: instance.contract.started_at,
             gone_at: instance.contract.gone_at,
             dollars: instance.contract.billed_dollars,
