@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
+
+use crate::list::Form;
+use crate::{offers, print};
 
 /// Watch a fleet of rented GPU instances: who is where, for how long, and who needs a look.
 ///
@@ -54,6 +58,12 @@ pub(crate) enum Command {
         /// Exit with 10 when something is flagged that needs a person.
         #[arg(long)]
         fail_on_flag: bool,
+        /// How it is shown: table (what fits the terminal), wide (every column, nothing cut) or json.
+        #[arg(long, short, value_enum, default_value_t, hide_possible_values = true, value_name = "FORM")]
+        output: Form,
+        /// These columns, with commas between.
+        #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = PossibleValuesParser::new(print::fleet_columns()))]
+        columns: Vec<String>,
     },
     /// Show one instance: its life, what is known of it, what would tell more.
     Show {
@@ -217,6 +227,12 @@ pub(crate) enum Command {
         /// Those that cannot work as well, with why.
         #[arg(long)]
         all: bool,
+        /// How it is shown: table (what fits the terminal), wide (every column, nothing cut) or json.
+        #[arg(long, short, value_enum, default_value_t, hide_possible_values = true, value_name = "FORM")]
+        output: Form,
+        /// These columns, with commas between.
+        #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = PossibleValuesParser::new(offers::columns()))]
+        columns: Vec<String>,
     },
     /// Rent new instances, and follow each until it runs. Asked for once, found again by its label where an answer is lost; stops
     /// when a whole wave fails the same way.

@@ -22,6 +22,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::args::{Args, BenchCommand, BenchRun};
+use crate::list::{Form, List};
 use crate::print::{self, clean, out, remark};
 use crate::vast::{rates, tell_fleet};
 
@@ -278,8 +279,7 @@ fn tell(record: &Record, fleet: Option<&Estimate>) {
     if record.verdicts.is_empty() {
         out("ok   every result was right, and nothing held it back");
     }
-    let mut table =
-        print::table(&["Test", "Median", "p10", "p90", "Runs", "Spread %", "Of the most %", "Clock MHz", "Held back"]);
+    let mut table = List::new(["Test", "Median", "p10", "p90", "Runs", "Spread %", "Of the most %", "Clock MHz", "Held back"]);
     for it in &record.measured {
         let number = |value: Option<f64>| value.map_or_else(|| "\u{2013}".to_owned(), |value| format!("{value:.0}"));
         table.add_row([
@@ -294,7 +294,8 @@ fn tell(record: &Record, fleet: Option<&Estimate>) {
             format!("{} of {}", it.held_back, it.looks),
         ]);
     }
-    out(&format!("\n{table}"));
+    out("");
+    table.show(Form::default());
     if let Some(told) = &record.prediction {
         out("\nSeconds a proof, if it were alone in the way");
         told.parts.iter().for_each(|(limit, seconds)| out(&format!("  {seconds:>6.0} s  {}", limit.as_str())));
@@ -374,7 +375,7 @@ fn compare(args: &Args, one: &Path, other: &Path) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let name = |of: &Value| clean(of["card"]["name"].as_str().unwrap_or("a card"));
-    let mut table = print::table(&["Test", &name(&one), &name(&other), "Ratio"]);
+    let mut table = List::new(["Test".to_owned(), name(&one), name(&other), "Ratio".to_owned()]);
     for (title, unit, here, there) in &rows {
         let unit = unit.as_str().unwrap_or_default();
         table.add_row([
@@ -384,6 +385,6 @@ fn compare(args: &Args, one: &Path, other: &Path) -> anyhow::Result<ExitCode> {
             format!("{:.2}", there / here),
         ]);
     }
-    out(&table.to_string());
+    table.show(Form::default());
     Ok(ExitCode::SUCCESS)
 }

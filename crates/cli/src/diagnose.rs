@@ -6,6 +6,7 @@ use dwell_commands::dto::*;
 use dwell_commands::{ApiError, Look, catalogue, explain};
 
 use crate::args::{Args, ReportFormat};
+use crate::list::{Form, List};
 use crate::print::{self, clean, out, remark};
 
 /// What a terminal is asked for.
@@ -165,7 +166,7 @@ fn tell_page(page: &DiagnosisPage) {
 }
 
 fn tell_rented(rented: &Rented) {
-    let mut table = print::table(&["Instance", "State", "Rented", "Image", "Flag"]);
+    let mut table = List::new(["Instance", "State", "Rented", "Image", "Flag"]);
     for it in &rented.instances {
         table.add_row([
             clean(&it.id),
@@ -175,7 +176,7 @@ fn tell_rented(rented: &Rented) {
             clean(it.flag.as_deref().unwrap_or("\u{2013}")),
         ]);
     }
-    out(&table.to_string());
+    table.show(Form::default());
     out(&format!(
         "{} of {} alive were rented before. A new image reaches only those rented after it.",
         rented.instances.len(),
@@ -192,11 +193,11 @@ pub(crate) fn tell_cause(args: &Args, id: Option<&str>) -> anyhow::Result<()> {
         if args.json {
             return print::json(&list, true);
         }
-        let mut table = print::table(&["Id", "What"]);
+        let mut table = List::new(["Id", "What"]);
         for cause in &list.causes {
             table.add_row([cause.id.as_str(), cause.title.as_str()]);
         }
-        out(&table.to_string());
+        table.show(Form::default());
         return Ok(());
     };
     let cause = explain(id)?;

@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
 use crate::args::{Args, DrillCommand};
+use crate::list::{Form, List};
 use crate::print::{self, clean, out, remark};
 use crate::run::scenario;
 
@@ -135,7 +136,7 @@ fn faults(args: &Args) -> anyhow::Result<()> {
 
 fn tell_run(scenario: &Scenario, run: &DrillRun) {
     out(&format!("{} (seed {}), {} simulated", clean(&scenario.title), run.seed, duration(run.simulated_s)));
-    let mut table = print::table(&["Instance", "Truth", "Fault at", "Flagged at", "Said", "Expected", "Thought, after looking"]);
+    let mut table = List::new(["Instance", "Truth", "Fault at", "Flagged at", "Said", "Expected", "Thought, after looking"]);
     let time = |seconds: Option<f64>| seconds.map_or_else(|| "\u{2013}".to_owned(), duration);
     for it in &run.instances {
         let id = it.id.clone().unwrap_or_else(|| format!("vast-{}", it.vast_id));
@@ -151,7 +152,7 @@ fn tell_run(scenario: &Scenario, run: &DrillRun) {
             thought(it),
         ]);
     }
-    out(&table.to_string());
+    table.show(Form::default());
     out("");
     tell_totals(&run.totals);
     for diagnosis in &scenario.diagnoses {
@@ -206,7 +207,7 @@ fn tell_totals(totals: &DrillTotals) {
 /// What the other channels add to the manager, cause by cause.
 fn tell_by_cause(totals: &DrillTotals) {
     let scores = &totals.diagnoses.by_cause;
-    let mut table = print::table(&[
+    let mut table = List::new([
         "True cause",
         "Looked into",
         "Manager alone: in the first group",
@@ -235,7 +236,7 @@ fn tell_by_cause(totals: &DrillTotals) {
         all.add(score);
     }
     row("all of them", &all);
-    out(&table.to_string());
+    table.show(Form::default());
     out(
         "\"Causes left\" is the mean size of the first group: what nothing told apart. Fewer is better where the true one is in it.",
     );

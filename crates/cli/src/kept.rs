@@ -9,6 +9,7 @@ use dwell_commands::{Archive, ChartForm, ExportTable, Folder, TableForm};
 use serde_json::json;
 
 use crate::args::{Args, ChartArgs, HistoryCommand, SimulatedArchive};
+use crate::list::{Form, List};
 use crate::print::{self, clean, local, out, remark};
 use crate::run::scenario;
 
@@ -79,13 +80,14 @@ fn tell(view: &ChartView) {
     out(&clean(&view.sentence));
     if !view.readings.is_empty() {
         let head: Vec<String> = std::iter::once(String::new()).chain(view.columns.iter().map(|name| clean(name))).collect();
-        let mut table = print::table(&head.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut table = List::new(head);
         // Every so manieth: the shape is seen, and -o has them all.
         let step = view.readings.len().div_ceil(ROWS);
         for reading in view.readings.iter().step_by(step) {
             table.add_row(std::iter::once(&reading.label).chain(&reading.cells).map(|cell| clean(cell)));
         }
-        out(&format!("\n{table}"));
+        out("");
+        table.show(Form::default());
         if step > 1 {
             out(&format!("One of {step} steps is shown; all of them: -o numbers.csv"));
         }
@@ -184,7 +186,7 @@ fn figures(summary: &HistorySummary) {
     }
     let money =
         |value: Option<f64>, decimals: usize| value.map_or_else(|| "\u{2013}".to_owned(), |value| format!("{value:.decimals$}"));
-    let mut table = print::table(&[
+    let mut table = List::new([
         summary.by.as_str(),
         "instances",
         "proofs/h",
@@ -210,7 +212,7 @@ fn figures(summary: &HistorySummary) {
             row.killed.to_string(),
         ]);
     }
-    out(&table.to_string());
+    table.show(Form::default());
     let not_told: usize = summary.groups.iter().map(|row| row.not_told).sum();
     if not_told > 0 {
         out(&format!("Price or benchmark rate of {not_told} was not told: the sums are too low by these."));

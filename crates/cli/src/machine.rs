@@ -7,6 +7,7 @@ use dwell_commands::words::duration;
 use dwell_commands::{ApiError, App, Look};
 
 use crate::args::Args;
+use crate::list::Form;
 use crate::print::{self, clean, local, out, remark};
 use crate::vast;
 
@@ -197,7 +198,7 @@ pub(crate) async fn connect(args: &Args, url: &str, ssh: Option<String>, name: O
         Ok(view) => {
             let rows: Vec<&InstanceRow> =
                 view.instances.iter().filter(|row| row.state != "killed" || row.flag.is_some()).collect();
-            print::fleet(&view, &rows);
+            print::fleet(&view, &rows, Form::default(), &[]);
             remark(&format!("saved as {}; it is the one that is watched from now on", clean(&name)));
         }
         Err(error) => {

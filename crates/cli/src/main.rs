@@ -6,6 +6,7 @@ mod bench;
 mod diagnose;
 mod drill;
 mod kept;
+mod list;
 mod machine;
 mod offers;
 mod print;

@@ -7,6 +7,7 @@ use dwell_commands::words::duration;
 use dwell_commands::{Folder, Look, offers_of_account};
 
 use crate::args::{Args, MarketArgs};
+use crate::list::{Form, List};
 use crate::print::{self, clean, out, remark};
 use crate::vast;
 
@@ -30,7 +31,7 @@ pub(crate) fn request(market: &MarketArgs, all: bool) -> OffersRequest {
     }
 }
 
-pub(crate) async fn offers(args: &Args, market: &MarketArgs, all: bool) -> anyhow::Result<ExitCode> {
+pub(crate) async fn offers(args: &Args, market: &MarketArgs, all: bool, how: (Form, &[String])) -> anyhow::Result<ExitCode> {
     let request = request(market, all);
     let client = vast::client(args, market.account.as_deref(), market.vast_url.as_ref()).await;
     let look = Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within);
@@ -43,21 +44,21 @@ pub(crate) async fn offers(args: &Args, market: &MarketArgs, all: bool) -> anyho
         }
         (Err(error), Err(_)) | (Err(error), Ok(_)) => return Err(error.into()),
     };
-    if args.json {
+    if args.json || how.0 == Form::Json {
         print::json(&view, true)?;
     } else {
-        tell(&view, all);
+        tell(&view, all, how);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(view: &OffersView, all: bool) {
+fn tell(view: &OffersView, all: bool, how: (Form, &[String])) {
     view.notes.iter().for_each(|note| remark(&clean(note)));
     let (fit, others): (Vec<&OfferView>, Vec<&OfferView>) = view.offers.iter().partition(|it| it.why_not.is_empty());
     if fit.is_empty() {
         remark(&format!("no offer fits \u{201c}{}\u{201d}", clean(&view.filter)));
     } else {
-        out(&table(&fit));
+        list(&fit, how).show(how.0);
     }
     if !others.is_empty() && !all {
         let mut why: Vec<(String, usize)> = Vec::new();
@@ -98,43 +99,63 @@ fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(dash, |value| format!("{value:.decimals$}"))
 }
 
-pub(crate) fn table(offers: &[&OfferView]) -> String {
-    let mut table = print::table(&[
-        "Offer",
-        "GPU",
-        "Cards",
-        "$/h",
-        "Proofs/h",
-        "$/proof",
-        "By",
-        "To running",
-        "Before",
-        "RAM GB",
-        "Up %",
-        "Machine",
-        "Place",
-    ]);
-    for it in offers {
-        let range = it.proofs_per_h_least.zip(it.proofs_per_h_most).map(|(least, most)| format!("{least:.0} to {most:.0}"));
-        let before = match it.rented_before {
+/// Columns of the list of offers by the names that `--columns` takes, with their heads.
+const COLUMNS: [(&str, &str); 13] = [
+    ("offer", "OFFER"),
+    ("gpu", "GPU"),
+    ("cards", "GPUS"),
+    ("price", "$/H"),
+    ("proofs", "PROOFS/H"),
+    ("per-proof", "$/PROOF"),
+    ("by", "BY"),
+    ("until-running", "TO RUNNING"),
+    ("before", "BEFORE"),
+    ("ram", "RAM GB"),
+    ("reliability", "RELIABLE %"),
+    ("machine", "MACHINE"),
+    ("place", "PLACE"),
+];
+
+/// Names of the columns.
+pub(crate) fn columns() -> Vec<&'static str> {
+    COLUMNS.iter().map(|(name, _)| *name).collect()
+}
+
+pub(crate) fn list(offers: &[&OfferView], (_, wanted): (Form, &[String])) -> List {
+    let all = columns();
+    let named: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    let shown = if named.is_empty() { &all } else { &named };
+    let heads = shown.iter().map(|name| COLUMNS.iter().find(|(known, _)| known == name).map_or("", |(_, head)| *head));
+    let mut list = List::new(heads).right(&["GPUS", "$/H", "$/PROOF", "RAM GB", "RELIABLE %"]);
+    if named.is_empty() {
+        list = list.leaving_out(&["RELIABLE %", "BEFORE", "TO RUNNING", "BY", "PLACE", "RAM GB"]);
+    }
+    for offer in offers {
+        list.add_row(shown.iter().map(|column| cell(offer, column)));
+    }
+    list
+}
+
+fn cell(it: &OfferView, column: &str) -> String {
+    match column {
+        "offer" => it.id.to_string(),
+        "gpu" => text(&it.gpu_name),
+        "cards" => whole(it.num_gpus),
+        "price" => number(it.dollars_per_h, 3),
+        "proofs" => {
+            let range = it.proofs_per_h_least.zip(it.proofs_per_h_most);
+            range.map_or_else(|| "not predicted".to_owned(), |(least, most)| format!("{least:.0} to {most:.0}"))
+        }
+        "per-proof" => number(it.dollars_per_proof, 4),
+        "by" => text(&it.basis),
+        "until-running" => it.until_running_s.map_or_else(dash, duration),
+        "before" => match it.rented_before {
             0 => dash(),
             all => format!("{} of {all} proved", it.proved_before),
-        };
-        table.add_row([
-            it.id.to_string(),
-            text(&it.gpu_name),
-            whole(it.num_gpus),
-            number(it.dollars_per_h, 3),
-            range.unwrap_or_else(|| "not predicted".to_owned()),
-            number(it.dollars_per_proof, 4),
-            text(&it.basis),
-            it.until_running_s.map_or_else(dash, duration),
-            before,
-            number(it.ram_gb, 0),
-            number(it.reliability.map(|share| share * 100.0), 1),
-            whole(it.machine_id),
-            text(&it.geolocation),
-        ]);
+        },
+        "ram" => number(it.ram_gb, 0),
+        "reliability" => number(it.reliability.map(|share| share * 100.0), 1),
+        "machine" => whole(it.machine_id),
+        _ => text(&it.geolocation),
     }
-    table.to_string()
 }

@@ -3,11 +3,13 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
 use dwell_commands::ApiError;
 use dwell_commands::dto::*;
 use dwell_commands::words::duration;
 use serde::Serialize;
+
+use crate::list::{Form, List};
 
 /// Writes to standard output. A closed pipe ends the program quietly: whoever read has seen enough.
 pub(crate) fn out(text: &str) {
@@ -89,6 +91,7 @@ fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "\u{2013}".to_owned())
 }
 
+/// A table of a page: long text goes on in the next line. Lists are [`crate::list::List`]s.
 pub(crate) fn table(head: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -119,49 +122,102 @@ pub(crate) fn dwell_bar(dwell_s: f64, usual_s: f64, late_s: f64) -> String {
         .collect()
 }
 
-/// The fleet as a table with its sums.
-pub(crate) fn fleet(view: &FleetView, rows: &[&InstanceRow]) {
+/// Columns of the fleet's list by the names that `--columns` takes, with their heads.
+const FLEET: [(&str, &str); 17] = [
+    ("mark", ""),
+    ("state", "STATE"),
+    ("dwell", "DWELL"),
+    ("bar", "DWELL / LATE"),
+    ("instance", "INSTANCE"),
+    ("id", "ID"),
+    ("vast", "VAST.AI"),
+    ("label", "LABEL"),
+    ("gpu", "GPU"),
+    ("proofs", "PROOFS/H"),
+    ("price", "$/H"),
+    ("load", "GPU %"),
+    ("machine", "MACHINE"),
+    ("place", "PLACE"),
+    ("image", "IMAGE"),
+    ("flag", "FLAG"),
+    ("why", "WHY"),
+];
+/// What is shown where no columns are named.
+const FLEET_USUAL: [&str; 10] = ["mark", "state", "dwell", "bar", "instance", "gpu", "proofs", "price", "load", "why"];
+const FLEET_WIDE: [&str; 15] = [
+    "mark", "state", "dwell", "bar", "instance", "vast", "label", "gpu", "proofs", "price", "load", "machine", "place", "image",
+    "why",
+];
+
+/// Names of the fleet's columns.
+pub(crate) fn fleet_columns() -> Vec<&'static str> {
+    FLEET.iter().map(|(name, _)| *name).collect()
+}
+
+/// The fleet as a list with its sums.
+pub(crate) fn fleet(view: &FleetView, rows: &[&InstanceRow], form: Form, columns: &[String]) {
     head(view);
-    let mut table = table(&["", "STATE", "DWELL", "", "INSTANCE", "GPU", "PROOFS/H", "$/H", "GPU %", "WHY"]);
-    for row in rows {
-        let (mark, colour) = mark(row);
-        let bar = match (&row.expectation, row.dwell_s) {
-            (Some(expectation), Some(dwell_s)) => dwell_bar(dwell_s, expectation.usual_s, expectation.late_from_s),
-            _ => String::new(),
-        };
-        let why = match &row.flag {
-            Some(flag) => format!("{}: {}", flag.kind, flag.reason),
-            None => row.note.clone(),
-        };
-        let at_least = if row.dwell_basis == "first_sight" { "\u{2265} " } else { "" };
-        let mut first = Cell::new(mark);
-        let mut state = Cell::new(clean(&row.state));
-        if let Some(colour) = colour {
-            first = first.fg(colour);
-            state = state.fg(colour);
-        }
-        table.add_row(vec![
-            first,
-            state,
-            Cell::new(or_dash(row.dwell_s.map(|dwell_s| format!("{at_least}{}", duration(dwell_s)))))
-                .set_alignment(CellAlignment::Right),
-            Cell::new(bar),
-            Cell::new(short_id(row)),
-            Cell::new(or_dash(gpu(row))),
-            Cell::new(or_dash(row.bench_rate_proofs_per_h.map(|rate| format!("{rate:.1}")))).set_alignment(CellAlignment::Right),
-            Cell::new(or_dash(row.dollars_per_h.map(|dollars| format!("{dollars:.2}")))).set_alignment(CellAlignment::Right),
-            Cell::new(or_dash(row.gpu_util_percent.map(|load| format!("{load:.0}")))).set_alignment(CellAlignment::Right),
-            Cell::new(clean(&why)),
-        ]);
-    }
     if rows.is_empty() {
         out("no instances to show");
     } else {
-        out(&table.to_string());
+        fleet_list(rows, form, columns).show(form);
     }
     let hidden = view.instances.len() - rows.len();
     if hidden > 0 {
         remark(&format!("{hidden} more not shown (killed, or filtered out); --all shows them"));
+    }
+}
+
+fn fleet_list(rows: &[&InstanceRow], form: Form, columns: &[String]) -> List {
+    let usual: &[&str] = if form == Form::Wide { &FLEET_WIDE } else { &FLEET_USUAL };
+    let named: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let columns: &[&str] = if named.is_empty() { usual } else { &named };
+    let heads = columns.iter().map(|name| FLEET.iter().find(|(known, _)| known == name).map_or("", |(_, head)| *head));
+    let mut list = List::new(heads).right(&["DWELL", "PROOFS/H", "$/H", "GPU %"]);
+    if named.is_empty() {
+        list = list.leaving_out(&["DWELL / LATE", "PROOFS/H", "GPU %", "$/H", "GPU"]);
+    }
+    for row in rows {
+        list.add_row(columns.iter().map(|column| fleet_cell(row, column)));
+    }
+    list
+}
+
+fn fleet_cell(row: &InstanceRow, column: &str) -> Cell {
+    let (mark, colour) = mark(row);
+    let text = |value: &Option<String>| or_dash(value.as_deref().map(clean));
+    let whole = |value: Option<u64>| or_dash(value.map(|value| value.to_string()));
+    let words = match column {
+        "mark" => mark.to_owned(),
+        "state" => clean(&row.state),
+        "dwell" => {
+            let at_least = if row.dwell_basis == "first_sight" { "\u{2265} " } else { "" };
+            or_dash(row.dwell_s.map(|dwell_s| format!("{at_least}{}", duration(dwell_s))))
+        }
+        "bar" => match (&row.expectation, row.dwell_s) {
+            (Some(expectation), Some(dwell_s)) => dwell_bar(dwell_s, expectation.usual_s, expectation.late_from_s),
+            _ => String::new(),
+        },
+        "instance" => short_id(row),
+        "id" => clean(&row.id),
+        "vast" => whole(row.vast_id),
+        "label" => text(&row.label),
+        "gpu" => or_dash(gpu(row)),
+        "proofs" => or_dash(row.bench_rate_proofs_per_h.map(|rate| format!("{rate:.1}"))),
+        "price" => or_dash(row.dollars_per_h.map(|dollars| format!("{dollars:.2}"))),
+        "load" => or_dash(row.gpu_util_percent.map(|load| format!("{load:.0}"))),
+        "machine" => whole(row.machine_id),
+        "place" => text(&row.geolocation),
+        "image" => text(&row.image),
+        "flag" => or_dash(row.flag.as_ref().map(|flag| flag.kind.clone())),
+        _ => match &row.flag {
+            Some(flag) => clean(&format!("{}: {}", flag.kind, flag.reason)),
+            None => clean(&row.note),
+        },
+    };
+    match colour {
+        Some(colour) if matches!(column, "mark" | "state" | "flag") => Cell::new(words).fg(colour),
+        _ => Cell::new(words),
     }
 }
 

@@ -9,6 +9,7 @@ use dwell_commands::words::duration;
 
 use crate::acting::asked;
 use crate::args::{Args, MarketArgs, RolloutsCommand, RulesCommand, TermsArgs};
+use crate::list::Form;
 use crate::offers;
 use crate::print::{self, clean, local, out, remark};
 use crate::vast;
@@ -128,7 +129,7 @@ fn tell_plan(view: &RolloutPlan) {
     }
     if !view.offers.is_empty() {
         out("Offers that would be taken now:");
-        out(&offers::table(&view.offers.iter().collect::<Vec<_>>()));
+        offers::list(&view.offers.iter().collect::<Vec<_>>(), (Form::default(), &[])).show(Form::default());
     }
     view.notes.iter().for_each(|note| out(&format!("  {}", clean(note))));
     if let Some(why) = &view.refused {

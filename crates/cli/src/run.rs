@@ -22,6 +22,7 @@ use crate::bench;
 use crate::diagnose::{self, Wanted};
 use crate::drill;
 use crate::kept;
+use crate::list::Form;
 use crate::machine;
 use crate::offers;
 use crate::print::{self, clean, out, remark};
@@ -33,20 +34,21 @@ const FLAGGED: u8 = 10;
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.command {
-        Command::Fleet { state, flagged, all, fail_on_flag } => {
+        Command::Fleet { state, flagged, all, fail_on_flag, output, columns } => {
+            let as_json = args.json || *output == Form::Json;
             let view = look(args)?.read(None).await?;
             let rows: Vec<&InstanceRow> = view
                 .instances
                 .iter()
                 .filter(|row| state.as_ref().is_none_or(|state| row.state == *state))
                 .filter(|row| !flagged || row.flag.is_some())
-                .filter(|row| *all || state.is_some() || args.json || row.state != "killed" || row.flag.is_some())
+                .filter(|row| *all || state.is_some() || as_json || row.state != "killed" || row.flag.is_some())
                 .collect();
-            if args.json {
+            if as_json {
                 let instances = rows.into_iter().cloned().collect();
                 print::json(&FleetView { instances, ..view.clone() }, true)?;
             } else {
-                print::fleet(&view, &rows);
+                print::fleet(&view, &rows, *output, columns);
             }
             let flagged = *fail_on_flag && view.instances.iter().any(needs_a_person);
             Ok(ExitCode::from(if flagged { FLAGGED } else { 0 }))
@@ -108,7 +110,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             };
             vast::tell_prediction(args, &machine, *price).await
         }
-        Command::Offers { market, all } => offers::offers(args, market, *all).await,
+        Command::Offers { market, all, output, columns } => offers::offers(args, market, *all, (*output, columns)).await,
         Command::Deploy { count, terms, market } => {
             rollouts::begin(args, rollouts::Whom { count: *count, ids: &[], rented_before: None }, terms, market).await
         }

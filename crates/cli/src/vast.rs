@@ -10,6 +10,7 @@ use dwell_commands::{App, Described, Folder, Look, SecretString, VastClient, Vas
 use serde_json::json;
 
 use crate::args::{Args, KeysCommand, VastCommand};
+use crate::list::{Form, List};
 use crate::print::{self, clean, out, remark};
 
 /// A key that is longer than this is none, bytes.
@@ -68,11 +69,11 @@ pub(crate) async fn keys(args: &Args, command: &KeysCommand) -> anyhow::Result<E
     } else if accounts.accounts.is_empty() {
         out("No account. dwellctl keys add NAME takes a key into the keychain; keys import takes that of vast.ai's own client.");
     } else {
-        let mut table = print::table(&["Account", "Key"]);
+        let mut table = List::new(["Account", "Key"]);
         for account in &accounts.accounts {
             table.add_row([clean(&account.name), clean(&account.state)]);
         }
-        out(&table.to_string());
+        table.show(Form::default());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -124,7 +125,7 @@ pub(crate) async fn vast(
             if args.json {
                 print::json(&rentals.iter().map(told).collect::<Vec<_>>(), true)?;
             } else {
-                let mut table = print::table(&["Number", "Status", "Wanted", "GPU", "$/h", "Label", "vast.ai says"]);
+                let mut table = List::new(["Number", "Status", "Wanted", "GPU", "$/h", "Label", "vast.ai says"]);
                 for it in &rentals {
                     let record = &it.record;
                     let text = |value: &Option<String>| clean(value.as_deref().unwrap_or("\u{2013}"));
@@ -138,7 +139,7 @@ pub(crate) async fn vast(
                         text(&record.status_msg).chars().take(60).collect(),
                     ]);
                 }
-                out(&table.to_string());
+                table.show(Form::default());
                 let hourly: f64 = rentals.iter().filter_map(|it| it.record.dollars_per_h).sum();
                 out(&format!("{} rentals, ${hourly:.2}/h", rentals.len()));
             }
@@ -191,7 +192,7 @@ fn told(it: &VastListed) -> serde_json::Value {
 fn tell_joined(rentals: &Rentals) {
     let dash = || "\u{2013}".to_owned();
     let text = |value: &Option<String>| value.as_deref().map_or_else(dash, clean);
-    let mut table = print::table(&["Number", "vast.ai", "Manager", "Joined by", "GPU", "$/h", "What does not fit"]);
+    let mut table = List::new(["Number", "vast.ai", "Manager", "Joined by", "GPU", "$/h", "What does not fit"]);
     for it in &rentals.rentals {
         table.add_row([
             it.vast_id.to_string(),
@@ -203,7 +204,7 @@ fn tell_joined(rentals: &Rentals) {
             text(&it.odd),
         ]);
     }
-    out(&table.to_string());
+    table.show(Form::default());
     for account in &rentals.accounts {
         let hours = account.hours_left.map_or_else(String::new, |hours| format!("; the credit lasts {hours:.0} h"));
         out(&format!(

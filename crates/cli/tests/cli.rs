@@ -469,3 +469,91 @@ fn offers_are_found_by_the_query_language_of_vast_ais_client() {
     let unknown = json(&offers(&["--filter", "price<3"]));
     assert!(unknown["notes"].to_string().contains("price"), "{}", unknown["notes"]);
 }
+
+/// On a terminal of 80 columns, by `script`: a row is a line that fits; into a pipe rows are whole.
+#[test]
+fn on_a_terminal_a_row_is_a_line() {
+    let sim = Sim::serve("evening-four-truths", "1");
+    let on_terminal = |columns: u16, arguments: &str| {
+        let program = env!("CARGO_BIN_EXE_dwellctl");
+        let command = format!("stty cols {columns} rows 24; {program} --manager {} {arguments} 2>/dev/null", sim.url);
+        let output = Command::new("script")
+            .args(["-qec", &command, "/dev/null"])
+            .env("DWELL_DATA_DIR", sim.folder.path())
+            .env("TERM", "xterm")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        strip_ansi_escapes::strip_str(text(&output.stdout).replace('\r', ""))
+    };
+    let rows =
+        |said: &str| said.lines().skip_while(|line| !line.contains("STATE")).skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let count = json(&sim.run(&["fleet", "--json"]))["instances"].as_array().unwrap().len();
+    for columns in [80, 120] {
+        let said = on_terminal(columns, "fleet --all");
+        let rows = rows(&said);
+        assert_eq!(rows.len(), count, "{said}");
+        assert!(rows.iter().all(|row| row.chars().count() <= usize::from(columns)), "{said}");
+        assert!(rows.iter().any(|row| row.ends_with('\u{2026}')), "{said}");
+        assert!(said.contains("INSTANCE") && said.contains("params_done"), "{said}");
+    }
+    let wide = on_terminal(80, "fleet --all -o wide");
+    assert!(rows(&wide).len() == count && wide.contains("MACHINE") && !wide.contains('\u{2026}'), "{wide}");
+    let piped = text(&sim.run(&["fleet", "--all"]).stdout);
+    assert!(rows(&piped).len() == count && !piped.contains('\u{2026}'), "{piped}");
+
+    let two = text(&sim.run(&["fleet", "--columns", "id,state"]).stdout);
+    assert!(two.lines().any(|line| line.split_whitespace().eq(["ID", "STATE"])), "{two}");
+    let unknown = sim.run(&["fleet", "--columns", "id,colour"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("colour") && text(&unknown.stderr).contains("instance"), "{}", text(&unknown.stderr));
+    assert_eq!(json(&sim.run(&["fleet", "-o", "json"]))["instances"].as_array().unwrap().len(), count);
+    assert_eq!(rows(&text(&sim.run(&["offers", "--columns", "offer,price"]).stdout)).len(), 0);
+}
+
+/// A scenario of its own: a wave of an image that ships no logs.
+const SILENT_WAVE: &str = r#"
+name = "silent-wave"
+title = "A wave that says nothing"
+summary = "Thirty instances of an image without a shipper."
+seed = 5
+start = "2026-03-13T17:00:00Z"
+duration = "2h"
+speed = 1.0
+
+[[image]]
+id = "old"
+reference = "magik6k/curio-cuzk:latest"
+ships = []
+built = "2026-02-20T09:00:00Z"
+
+[[wave]]
+name = "silent"
+at = "-38m"
+every = "10s"
+count = 30
+image = "old"
+gpu = "RTX 4090"
+ram_gib = 256
+down_mbps = 900
+"#;
+
+/// Of many that are stuck in one way a report is short, says what they share once, and speaks no Rust.
+#[test]
+fn a_report_of_many_is_read_by_a_person() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("silent-wave.toml");
+    std::fs::write(&file, SILENT_WAVE).unwrap();
+    let sim = Sim::serve(file.to_str().unwrap(), "1");
+    let report = text(&sim.run(&["diagnose", "--report", "markdown"]).stdout);
+    let fleet = json(&sim.run(&["fleet", "--json", "--flagged"]));
+    let flagged: Vec<&str> = fleet["instances"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap()).collect();
+    assert!(flagged.len() >= 18, "{} flagged", flagged.len());
+    assert!(flagged.iter().all(|id| report.contains(&format!("\n## {id}\n"))), "{report}");
+    assert!(report.len() < 2_500 * flagged.len(), "{} bytes of {}:\n{report}", report.len(), flagged.len());
+    for rust in ["Some(", "None", "Listed", "Ok(", "Err(", "{:?}"] {
+        assert!(!report.contains(rust), "{rust} in\n{report}");
+    }
+    let lines: Vec<&str> = report.lines().filter(|line| line.starts_with("  - for ") || line.starts_with("  - remedy")).collect();
+    assert!(lines.len() < 60, "causes that several have are written once:\n{report}");
+}

@@ -6,7 +6,6 @@ use dwell_diagnosis::{
     Act, Attributes, Case, Cause, Check, Comparison, Contribution, Diagnosis, Hypothesis, Lane, Member, NOT_IN_CATALOGUE,
     NOT_STUCK_YET, Standing, Strength, cause_of, causes, compare, findings,
 };
-use dwell_fleet::words::duration;
 use dwell_fleet::{Flag, Fleet, Instance, Presence, State, Timestamp, VastFacts, seconds_between};
 use dwell_history::{Note, NoteKind, SeenBefore};
 
@@ -679,11 +678,6 @@ pub(crate) fn look_note(check: Check, at: Timestamp, page: &DiagnosisPage) -> No
     let channel = page.channels.iter().find(|it| it.channel == check.channel().as_str());
     let said = channel.map_or_else(String::new, |it| format!(": {} ({})", it.health, it.why));
     Note { at, kind: NoteKind::Look, text: format!("{}{said}", check.title()), closing: None }
-}
-
-/// Time since, in words.
-pub(crate) fn ago(from: Timestamp, now: Timestamp) -> String {
-    duration(seconds_between(from, now).max(0.0))
 }
 
 /// The lanes, most pressing first.

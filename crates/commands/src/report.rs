@@ -13,10 +13,18 @@ use pulldown_cmark::{Event, Options, Parser, html};
 use regex::Regex;
 
 use crate::dto::*;
-use crate::incident::{LANES, ago};
+use crate::incident::LANES;
 
-/// Observations of one instance that are written out.
-const OBSERVATIONS_MAX: usize = 200;
+/// Observations of one instance that are written out: what is out of order first.
+const OBSERVATIONS_MAX: usize = 15;
+/// Observations that all instances of a report share, written out once.
+const SHARED_MAX: usize = 20;
+/// Causes that are written out with what speaks for and against them; the others by name.
+const CAUSES_MAX: usize = 5;
+/// Events of an instance's life that are written out, the newest.
+const EVENTS_MAX: usize = 15;
+/// Instances that a heading names.
+const NAMED_MAX: usize = 8;
 
 /// What is never written out: keys, tokens, passwords.
 static SECRETS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -97,135 +105,258 @@ fn markdown(pages: &[(DiagnosisPage, InstancePage)], watching: &Watching, now: T
     if !with_addresses {
         line("Addresses and secrets are left out.".to_owned());
     }
+    if pages.len() > 1 {
+        line(String::new());
+        line("## Instances".to_owned());
+        line(String::new());
+        line("| Instance | State | For | Verdict | GPU | $/h |".to_owned());
+        line("| --- | --- | --- | --- | --- | --- |".to_owned());
+        for (page, _) in pages {
+            let row = &page.row;
+            line(format!(
+                "| {} | {} | {} | {} | {} | {} |",
+                clean(&row.id),
+                clean(&row.state),
+                row.dwell_s.map_or_else(|| "unknown".to_owned(), duration),
+                clean(row.flag.as_ref().map_or("none", |flag| &flag.kind)),
+                clean(row.gpu_name.as_deref().unwrap_or("unknown")),
+                row.dollars_per_h.map_or_else(|| "unknown".to_owned(), |dollars| format!("{dollars:.2}")),
+            ));
+        }
+    }
+    let shared = shared(pages);
     for (page, instance) in pages {
-        let row = &page.row;
         line(String::new());
-        line(format!("## {}", clean(&row.id)));
-        line(String::new());
-        line(format!("**{}**", clean(&page.sentence)));
-        line(String::new());
-        let card = row.gpu_name.as_deref().unwrap_or("card not told");
-        let dwell = row.dwell_s.map_or_else(|| "not told".to_owned(), duration);
-        line(format!(
-            "- State {} for {dwell}; {}; image {}",
-            clean(&row.state),
-            clean(card),
-            raw(row.image.as_deref().unwrap_or("not told"))
-        ));
-        if let Some(flag) = &row.flag {
-            line(format!("- Flagged {}: {}", clean(&flag.kind), clean(&flag.reason)));
-            line(format!("- How sure that can be: {}", clean(&flag.certainty)));
-        }
-        if let Some(countdown) = &row.countdown {
-            line(format!("- At {} {}", stamp(countdown.at), clean(&countdown.what)));
-        }
-        for lane in LANES {
-            let findings: Vec<&FindingView> = page.findings.iter().filter(|it| it.lane == lane.as_str()).collect();
-            if findings.is_empty() {
-                continue;
+        one(&mut line, &clean, &raw, page, instance, &shared);
+    }
+    // What is the same of several instances is written once.
+    type Body<'a> = &'a dyn Fn(&DiagnosisPage) -> String;
+    let sections: [(&str, Body<'_>); 4] = [
+        ("Possible causes", &|page| causes(page, &clean, &raw)),
+        ("Evidence sources", &|page| sources(page, &clean)),
+        ("Checks not made yet", &|page| checks(page, &clean, &raw)),
+        ("Compared with other instances", &|page| compared(page, &clean, &raw)),
+    ];
+    for (title, body) in sections {
+        let mut folded: Vec<(String, Vec<&str>)> = Vec::new();
+        for (page, _) in pages {
+            let body = body(page);
+            match folded.iter_mut().find(|(known, _)| *known == body) {
+                Some((_, ids)) => ids.push(&page.row.id),
+                None => folded.push((body, vec![&page.row.id])),
             }
+        }
+        line(String::new());
+        line(format!("## {title}"));
+        for (body, ids) in folded {
             line(String::new());
-            line(
-                if lane.as_str() == "stop" { "### Costs money or evidence now" } else { "### Does not fit together" }.to_owned(),
-            );
+            if pages.len() > 1 {
+                line(format!("### {}", clean(&named(&ids))));
+                line(String::new());
+            }
+            line(body);
+        }
+    }
+    if !shared.is_empty() {
+        line(String::new());
+        line("## Observed of every instance above".to_owned());
+        line(String::new());
+        line("| Source | What |".to_owned());
+        line("| --- | --- |".to_owned());
+        for (channel, what) in shared.iter().take(SHARED_MAX) {
+            line(format!("| {} | {} |", clean(channel), clean(what)));
+        }
+        if shared.len() > SHARED_MAX {
             line(String::new());
-            for finding in findings {
-                let price = finding.dollars_per_h.map_or_else(String::new, |dollars| format!(" (${dollars:.2}/h)"));
-                line(format!("- {}{price} {}", clean(&finding.text), raw(&finding.reference)));
-            }
+            line(format!("{} more of these are in Dwell.", shared.len() - SHARED_MAX));
+        }
+    }
+    text
+}
+
+/// Ids in a heading.
+fn named(ids: &[&str]) -> String {
+    let short = |id: &&str| id.split('-').next().filter(|part| part.len() == 8).unwrap_or(id).to_owned();
+    let names: Vec<String> = ids.iter().take(NAMED_MAX).map(short).collect();
+    let more = ids.len().saturating_sub(NAMED_MAX);
+    if more == 0 { names.join(", ") } else { format!("{} and {more} more", names.join(", ")) }
+}
+
+fn observed(page: &DiagnosisPage) -> impl Iterator<Item = &ObservationView> {
+    page.observations.iter().filter(|it| it.holds || !it.fact.starts_with("said:"))
+}
+
+/// What is observed of every instance and out of order in none.
+fn shared(pages: &[(DiagnosisPage, InstancePage)]) -> Vec<(String, String)> {
+    let Some(((first, _), others)) = pages.split_first().filter(|(_, others)| !others.is_empty()) else { return Vec::new() };
+    let same = |it: &ObservationView, page: &DiagnosisPage| {
+        observed(page).any(|other| (&other.channel, &other.text, other.odd) == (&it.channel, &it.text, false))
+    };
+    observed(first)
+        .filter(|it| !it.odd && others.iter().all(|(page, _)| same(it, page)))
+        .map(|it| (it.channel.clone(), it.text.clone()))
+        .collect()
+}
+
+/// What is of one instance alone.
+fn one(
+    line: &mut impl FnMut(String),
+    clean: &impl Fn(&str) -> String,
+    raw: &impl Fn(&str) -> String,
+    page: &DiagnosisPage,
+    instance: &InstancePage,
+    shared: &[(String, String)],
+) {
+    let row = &page.row;
+    line(format!("## {}", clean(&row.id)));
+    line(String::new());
+    line(format!("**{}**", clean(&page.sentence)));
+    line(String::new());
+    let card = row.gpu_name.as_deref().unwrap_or("GPU unknown");
+    let dwell = row.dwell_s.map_or_else(|| "an unknown time".to_owned(), duration);
+    let image = row.image.as_deref().unwrap_or("unknown");
+    line(format!("- State {} for {dwell}; {}; image {}", clean(&row.state), clean(card), raw(image)));
+    if let Some(flag) = &row.flag {
+        line(format!("- Flagged {}: {}", clean(&flag.kind), clean(&flag.reason)));
+        line(format!("- How sure that can be: {}", clean(&flag.certainty)));
+    }
+    if let Some(countdown) = &row.countdown {
+        line(format!("- At {} {}", stamp(countdown.at), clean(&countdown.what)));
+    }
+    for lane in LANES {
+        let findings: Vec<&FindingView> = page.findings.iter().filter(|it| it.lane == lane.as_str()).collect();
+        if findings.is_empty() {
+            continue;
         }
         line(String::new());
-        line("### What it may be".to_owned());
+        line(if lane.as_str() == "stop" { "### Costs money or evidence now" } else { "### Does not fit together" }.to_owned());
         line(String::new());
-        line("The words follow the weight of what was seen, and only drills have calibrated them.".to_owned());
-        line(String::new());
-        for group in &page.groups {
-            if group.causes.len() > 1 {
-                line(format!("- Not told apart by what was seen ({} causes):", group.causes.len()));
-            }
-            for cause in &group.causes {
-                let indent = if group.causes.len() > 1 { "  " } else { "" };
-                line(format!("{indent}- **{}**: {} ({})", clean(&cause.standing), clean(&cause.title), raw(&cause.id)));
-                for it in cause.for_it.iter().take(4) {
-                    line(format!("{indent}  - for ({:+.1}): {}", it.log_odds, clean(&it.text)));
-                }
-                for it in cause.against_it.iter().take(3) {
-                    line(format!("{indent}  - against ({:+.1}): {}", it.log_odds, clean(&it.text)));
-                }
-                line(format!("{indent}  - remedy: {}", clean(&cause.remedy)));
-            }
+        for finding in findings {
+            let price = finding.dollars_per_h.map_or_else(String::new, |dollars| format!(" (${dollars:.2}/h)"));
+            line(format!("- {}{price} {}", clean(&finding.text), raw(&finding.reference)));
         }
-        if let Some(pair) = &page.pair {
-            line(format!("- Two at once would explain more: {}", clean(&pair.titles.join(", and "))));
-        }
+    }
+    let mut own: Vec<&ObservationView> = observed(page)
+        .filter(|it| it.odd || !shared.iter().any(|(channel, text)| (channel, text) == (&it.channel, &it.text)))
+        .collect();
+    own.sort_by_key(|it| (!it.odd, std::cmp::Reverse(it.at)));
+    if !own.is_empty() {
         line(String::new());
-        line("### What could be known, and from where".to_owned());
+        line("### Observed".to_owned());
         line(String::new());
-        line("| Channel | Health | Why | Last read |".to_owned());
+        line("| When | Source | What | Reference |".to_owned());
         line("| --- | --- | --- | --- |".to_owned());
-        for channel in &page.channels {
-            let read = channel.at.map_or_else(|| "never".to_owned(), |at| format!("{} ago", ago(at, page.at)));
-            line(format!("| {} | {} | {} | {read} |", clean(&channel.title), clean(&channel.health), clean(&channel.why)));
-        }
-        line(String::new());
-        line("### Not looked at".to_owned());
-        line(String::new());
-        if page.next_checks.is_empty() {
-            line("No further look is expected to tell more.".to_owned());
-        }
-        for check in &page.next_checks {
-            line(format!("- {}: {}", clean(&check.title), raw(&check.by_hand)));
-        }
-        line(String::new());
-        line("### What was seen".to_owned());
-        line(String::new());
-        line("| When | Channel | What | Reference |".to_owned());
-        line("| --- | --- | --- | --- |".to_owned());
-        let mut observations: Vec<&ObservationView> =
-            page.observations.iter().filter(|it| it.holds || !it.fact.starts_with("said:")).collect();
-        observations.sort_by_key(|it| (!it.odd, it.at));
-        for it in observations.iter().take(OBSERVATIONS_MAX) {
+        for it in own.iter().take(OBSERVATIONS_MAX) {
             // A bar ends a cell, in code as well.
             let reference = raw(&it.reference.replace('|', "\u{a6}"));
             line(format!("| {} | {} | {} | {reference} |", stamp(it.at), clean(&it.channel), clean(&it.text)));
         }
-        line(String::new());
-        line("### Compared with others".to_owned());
-        line(String::new());
-        line(clean(&page.cohort.sentence));
-        for it in page.cohort.shared.iter().take(6) {
-            line(format!(
-                "- {} {}: {} of {} stuck, {} of {} well; p {:.3}, corrected {:.3}, least possible {:.3}; {}",
-                clean(&it.attribute),
-                raw(&it.value),
-                it.stuck_with,
-                it.stuck_with + it.stuck_without,
-                it.well_with,
-                it.well_with + it.well_without,
-                it.p,
-                it.p_corrected,
-                it.p_least,
-                clean(&it.strength)
-            ));
-        }
-        line(String::new());
-        line("### Its life, and what was done".to_owned());
-        line(String::new());
-        let mut events: Vec<(Timestamp, String)> =
-            instance.life.iter().map(|it| (it.at, format!("entered {}", clean(&it.state)))).collect();
-        events.extend(
-            instance.flags.iter().map(|it| (it.raised_at, format!("flagged {}: {}", clean(&it.kind), clean(&it.reason)))),
-        );
-        events.extend(page.notes.iter().map(|it| {
-            let cause = it.cause.as_deref().map_or_else(String::new, |cause| format!(" as {}", clean(cause)));
-            (it.at, format!("{}{cause}: {}", clean(&it.kind), clean(&it.text)))
-        }));
-        events.sort();
-        for (at, what) in events {
-            line(format!("- {}: {what}", stamp(at)));
+        if own.len() > OBSERVATIONS_MAX {
+            line(String::new());
+            let all = format!("dwellctl diagnose {} --json", row.id);
+            line(format!("{} more, all of them in order: {}", own.len() - OBSERVATIONS_MAX, raw(&all)));
         }
     }
-    text
+    line(String::new());
+    line("### History, and what was done".to_owned());
+    line(String::new());
+    let mut events: Vec<(Timestamp, String)> =
+        instance.life.iter().map(|it| (it.at, format!("entered {}", clean(&it.state)))).collect();
+    events.extend(instance.flags.iter().map(|it| (it.raised_at, format!("flagged {}: {}", clean(&it.kind), clean(&it.reason)))));
+    events.extend(page.notes.iter().map(|it| {
+        let cause = it.cause.as_deref().map_or_else(String::new, |cause| format!(" as {}", clean(cause)));
+        (it.at, format!("{}{cause}: {}", clean(&it.kind), clean(&it.text)))
+    }));
+    events.sort();
+    let skip = events.len().saturating_sub(EVENTS_MAX);
+    if skip > 0 {
+        line(format!("- {skip} earlier"));
+    }
+    for (at, what) in events.into_iter().skip(skip) {
+        line(format!("- {}: {what}", stamp(at)));
+    }
+}
+
+fn causes(page: &DiagnosisPage, clean: &impl Fn(&str) -> String, raw: &impl Fn(&str) -> String) -> String {
+    let mut lines =
+        vec!["The words follow the weight of the evidence, and only drills have calibrated them.".to_owned(), String::new()];
+    let mut left = CAUSES_MAX;
+    for group in &page.groups {
+        let several = group.causes.len() > 1;
+        if several {
+            lines.push(format!("- Indistinguishable on the evidence so far ({} causes):", group.causes.len()));
+        }
+        let indent = if several { "  " } else { "" };
+        let (whole, names) = group.causes.split_at(left.min(group.causes.len()));
+        left -= whole.len();
+        for cause in whole {
+            lines.push(format!("{indent}- **{}**: {} ({})", clean(&cause.standing), clean(&cause.title), raw(&cause.id)));
+            for it in cause.for_it.iter().take(4) {
+                lines.push(format!("{indent}  - for ({:+.1}): {}", it.log_odds, clean(&it.text)));
+            }
+            for it in cause.against_it.iter().take(3) {
+                lines.push(format!("{indent}  - against ({:+.1}): {}", it.log_odds, clean(&it.text)));
+            }
+            lines.push(format!("{indent}  - remedy: {}", clean(&cause.remedy)));
+        }
+        if !names.is_empty() {
+            let names: Vec<String> = names.iter().map(|cause| format!("{} {}", clean(&cause.standing), raw(&cause.id))).collect();
+            lines.push(format!("{indent}- also: {}", names.join(", ")));
+        }
+    }
+    if let Some(pair) = &page.pair {
+        lines.push(format!("- Two at once would explain more: {}", clean(&pair.titles.join(", and "))));
+    }
+    lines.join("\n")
+}
+
+fn sources(page: &DiagnosisPage, clean: &impl Fn(&str) -> String) -> String {
+    let mut lines = vec!["| Source | Health | Why | Last read |".to_owned(), "| --- | --- | --- | --- |".to_owned()];
+    for channel in &page.channels {
+        let read = match channel.at.map(|at| page.at.duration_since(at).as_secs()) {
+            None => "never".to_owned(),
+            // Seconds would keep apart what is the same.
+            Some(age_s) if age_s < 60 => "less than 1 min ago".to_owned(),
+            Some(age_s) => format!("{} ago", duration((age_s / 60 * 60) as f64)),
+        };
+        lines.push(format!("| {} | {} | {} | {read} |", clean(&channel.title), clean(&channel.health), clean(&channel.why)));
+    }
+    lines.join("\n")
+}
+
+/// Commands name an instance: where several are the same but for that, they are one.
+fn checks(page: &DiagnosisPage, clean: &impl Fn(&str) -> String, raw: &impl Fn(&str) -> String) -> String {
+    let (id, vast) = (page.row.id.clone(), page.row.vast_id.map(|id| id.to_string()));
+    let general = |command: &str| match &vast {
+        Some(vast) => command.replace(&id, "INSTANCE").replace(vast.as_str(), "INSTANCE"),
+        None => command.replace(&id, "INSTANCE"),
+    };
+    if page.next_checks.is_empty() {
+        return "No remaining check would change this ranking.".to_owned();
+    }
+    let one = |check: &CheckView| format!("- {}: {}", clean(&check.title), raw(&general(&check.by_hand)));
+    page.next_checks.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn compared(page: &DiagnosisPage, clean: &impl Fn(&str) -> String, raw: &impl Fn(&str) -> String) -> String {
+    let mut lines = vec![clean(&page.cohort.sentence)];
+    // What is no contrast, or by chance, is said in the sentence.
+    for it in page.cohort.shared.iter().filter(|it| it.strength != "no-contrast").take(6) {
+        lines.push(format!(
+            "- {} {}: {} of {} stuck, {} of {} well; p {:.3}, corrected {:.3}, least possible {:.3}; {}",
+            clean(&it.attribute),
+            raw(&it.value),
+            it.stuck_with,
+            it.stuck_with + it.stuck_without,
+            it.well_with,
+            it.well_with + it.well_without,
+            it.p,
+            it.p_corrected,
+            it.p_least,
+            clean(&it.strength)
+        ));
+    }
+    lines.join("\n")
 }
 
 /// The Markdown as one HTML file that loads nothing.

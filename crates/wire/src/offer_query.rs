@@ -193,7 +193,7 @@ fn take(read: &mut OfferFilters, term: &Term<'_>) -> Result<(), String> {
     let operator = SIGNS.iter().chain(&WORDS).find(|(sign, _)| *sign == term.operator).map_or("", |(_, name)| *name);
     if operator.is_empty() {
         return Err(match term.operator {
-            "" => format!("{:?} is compared with nothing: a filter reads like gpu_ram>=24 or geolocation in [NO,SE]", term.field),
+            "" => format!("{:?} is no filter: it has no operator such as >= or =", term.field),
             other => format!("{other:?} is no operator: = != > >= < <= in notin are"),
         });
     }

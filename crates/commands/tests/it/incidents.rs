@@ -110,9 +110,7 @@ async fn a_report_tells_what_was_seen_and_leaves_addresses_out() {
         with_addresses,
     };
     let text = app.report(ask("markdown", false)).await.unwrap().text;
-    for wanted in
-        [RAM, CARD, "## ", "What could be known, and from where", "Not looked at", "Look at the machine by SSH", "memory limit"]
-    {
+    for wanted in [RAM, CARD, "## ", "Evidence sources", "Checks not made yet", "Look at the machine by SSH", "memory limit"] {
         assert!(text.contains(wanted), "{wanted} is not in\n{text}");
     }
     assert!(!text.contains("203.0.113.7") && !text.contains("sk-0123"), "{text}");

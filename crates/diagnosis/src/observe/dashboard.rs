@@ -2,7 +2,7 @@
 
 use dwell_fleet::{GPU_BUSY_PERCENT, State, Timestamp, VastFacts, seconds_between, shift};
 
-use super::{FRESH_DASHBOARD_S, FRESH_VAST_S, FRESH_WORDS_S, Gather, MINUTE, cut};
+use super::{FRESH_DASHBOARD_S, FRESH_VAST_S, FRESH_WORDS_S, Gather, MINUTE, cut, shown};
 use crate::catalogue::Phase;
 use crate::channel::{Channel, Health};
 use crate::fact::{self, Fact};
@@ -42,14 +42,13 @@ impl Gather<'_> {
             let text = format!("dwell {dwell_s:.0} s, late from {:.0} s", expectation.late_from_s);
             self.note(fact::LATE, dwell_s > expectation.late_from_s, channel, at, FRESH_DASHBOARD_S, text);
         }
-        let text = |name: &str, value: &dyn std::fmt::Debug| format!("{name}: {value:?}");
         self.note(
             fact::VANISHED,
             self.phase == Phase::Vanished,
             channel,
             at,
             FRESH_DASHBOARD_S,
-            text("presence", &instance.presence),
+            "whether its list has a row of it",
         );
         if let Some(label) = row.label.as_deref().filter(|_| instance.uuid.is_some()) {
             let odd = row.vast_id_told().is_none() && !label.starts_with("C.");
@@ -61,7 +60,7 @@ impl Gather<'_> {
         }
         if self.phase == Phase::Loading {
             let fell = instance.uuid.is_some() || instance.ledger.entries().iter().any(|entry| entry.state != State::Loading);
-            self.note(fact::FELL_BACK, fell, channel, at, FRESH_DASHBOARD_S, text("state", &instance.state));
+            self.note(fact::FELL_BACK, fell, channel, at, FRESH_DASHBOARD_S, format!("state: {}", instance.state));
         }
         if self.phase == Phase::ParamsDone {
             let missing = row.param_done_at.is_none();
@@ -71,19 +70,33 @@ impl Gather<'_> {
                 channel,
                 at,
                 FRESH_DASHBOARD_S,
-                text("param_done_at", &row.param_done_at),
+                format!("param_done_at: {}", shown(row.param_done_at)),
             );
         }
         if self.phase == Phase::Running {
             let none = row.bench_done_at.is_none() && row.bench_rate_proofs_per_h.is_none();
-            self.note(fact::NO_BENCHMARK, none, channel, at, FRESH_DASHBOARD_S, text("bench_done_at", &row.bench_done_at));
+            self.note(
+                fact::NO_BENCHMARK,
+                none,
+                channel,
+                at,
+                FRESH_DASHBOARD_S,
+                format!("bench_done_at: {}", shown(row.bench_done_at)),
+            );
         }
         if let Some(lines) = row.log_lines {
             self.note(fact::BUFFER_FULL, lines >= 9_000, channel, at, FRESH_DASHBOARD_S, format!("log_lines: {lines}"));
         }
         if matches!(self.phase, Phase::BenchDone | Phase::Running) {
             let back = row.killed_at.is_some();
-            self.note(fact::KILLED_AND_BACK, back, channel, at, FRESH_DASHBOARD_S, text("killed_at", &row.killed_at));
+            self.note(
+                fact::KILLED_AND_BACK,
+                back,
+                channel,
+                at,
+                FRESH_DASHBOARD_S,
+                format!("killed_at: {}", shown(row.killed_at)),
+            );
         }
         self.rates(at);
         if let Some(ended) = self.ended_at {
@@ -187,7 +200,7 @@ impl Gather<'_> {
                     channel,
                     at,
                     FRESH_DASHBOARD_S,
-                    format!("vast_id: {:?}", row.vast_id),
+                    format!("vast_id: {}", shown(row.vast_id)),
                 );
             }
         }

@@ -3,7 +3,7 @@
 use dwell_fleet::look::{Asked, HostAnswer, HostSeen, LogFile, Reach, Smi};
 use dwell_fleet::{GPU_BUSY_PERCENT, Timestamp, line_hash, seconds_between, shift};
 
-use super::{FRESH_HOST_S, FRESH_WORDS_S, Gather, MINUTE, cut};
+use super::{FRESH_HOST_S, FRESH_WORDS_S, Gather, MINUTE, cut, shown};
 use crate::catalogue::Phase;
 use crate::channel::{Channel, Health};
 use crate::fact::{self, Fact};
@@ -227,11 +227,15 @@ impl Gather<'_> {
                 self.note(fact, holds, channel, at, fresh, text);
             }
         };
-        told(fact::OOM_KILLS, seen.oom_kills.map(|kills| kills > 0), format!("memory.events: oom_kill {:?}", seen.oom_kills));
+        told(
+            fact::OOM_KILLS,
+            seen.oom_kills.map(|kills| kills > 0),
+            format!("memory.events: oom_kill {}", shown(seen.oom_kills)),
+        );
         told(
             fact::QUOTA,
             seen.throttled_periods.map(|periods| periods > 100),
-            format!("cpu.stat: nr_throttled {:?}", seen.throttled_periods),
+            format!("cpu.stat: nr_throttled {}", shown(seen.throttled_periods)),
         );
         told(fact::PINNING_LIMITED, seen.locked_memory_limited, "ulimit -l".to_owned());
         told(fact::NO_ADX, seen.has_adx.map(|has| !has), "/proc/cpuinfo flags".to_owned());
@@ -239,18 +243,18 @@ impl Gather<'_> {
         told(
             fact::DISK_FULL,
             disk.map(|(size, used)| used >= size * 0.98),
-            format!("df: {:?} of {:?} GB", seen.disk_used_gb, seen.disk_gb),
+            format!("df: {} of {} GB", shown(seen.disk_used_gb), shown(seen.disk_gb)),
         );
         told(
             fact::DISK_SMALLER,
             seen.disk_gb.zip(rented_gb).map(|(size, rented)| size < rented * 0.8),
-            format!("df: {:?} of {rented_gb:?} GB rented", seen.disk_gb),
+            format!("df: {} of {} GB rented", shown(seen.disk_gb), shown(rented_gb)),
         );
-        told(fact::DISK_SLOW, seen.disk_mb_s.map(|speed| speed < 200.0), format!("read test: {:?} MB/s", seen.disk_mb_s));
+        told(fact::DISK_SLOW, seen.disk_mb_s.map(|speed| speed < 200.0), format!("read test: {} MB/s", shown(seen.disk_mb_s)));
         told(
             fact::CLOCK_OFF,
             seen.clock_ahead_s.map(|ahead| ahead.abs() > 3600.0),
-            format!("date is {:?} s ahead", seen.clock_ahead_s),
+            format!("date is {} s ahead", shown(seen.clock_ahead_s)),
         );
         told(fact::NAMES_FAIL, seen.resolves_names.map(|can| !can), "getent hosts".to_owned());
         told(
@@ -261,7 +265,7 @@ impl Gather<'_> {
         if self.phase == Phase::Registered {
             let old = seconds_between(self.since, at) > 10.0 * MINUTE;
             let tiny = seen.parameter_bytes.filter(|_| old).map(|bytes| bytes < 1_048_576);
-            let text = format!("{:?} bytes of parameters", seen.parameter_bytes);
+            let text = format!("{} bytes of parameters", shown(seen.parameter_bytes));
             if let Some(tiny) = tiny {
                 self.note(fact::PARAMETERS_TINY, tiny, channel, at, fresh, text);
             }

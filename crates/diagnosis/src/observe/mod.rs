@@ -151,6 +151,11 @@ pub fn observe(case: Case<'_>) -> Seen {
     }
 }
 
+/// What a source said, in words that a person reads.
+fn shown<T: std::fmt::Display>(value: Option<T>) -> String {
+    value.map_or_else(|| "unknown".to_owned(), |value| value.to_string())
+}
+
 fn cut(text: &str) -> String {
     text.chars().take(400).collect()
 }

@@ -3,7 +3,7 @@
 use dwell_fleet::look::{Asked, ContainerOutput, VastAnswer, VastRecord, VastShown};
 use dwell_fleet::{GPU_BUSY_PERCENT, Timestamp, seconds_between};
 
-use super::{FRESH_HOST_S, FRESH_VAST_S, FRESH_WORDS_S, Gather, cut};
+use super::{FRESH_HOST_S, FRESH_VAST_S, FRESH_WORDS_S, Gather, cut, shown};
 use crate::channel::{Channel, Health};
 use crate::fact::{self, Fact};
 use crate::signature::{Written, matches};
@@ -112,7 +112,7 @@ impl Gather<'_> {
             channel,
             at,
             FRESH_VAST_S,
-            format!("label: {:?}", record.label.as_deref().map(cut)),
+            format!("label: {}", shown(record.label.as_deref().map(cut))),
         );
         self.note(
             fact::START_DATE_MISSING,
@@ -120,7 +120,7 @@ impl Gather<'_> {
             channel,
             at,
             FRESH_VAST_S,
-            format!("start_date: {:?}", record.start_date),
+            format!("start_date: {}", shown(record.start_date)),
         );
         self.record_texts(record.status_msg.as_deref(), channel, at);
         if let Some(version) = &record.driver_version {
