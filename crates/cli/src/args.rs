@@ -92,14 +92,17 @@ pub(crate) enum Command {
         #[arg(long, env = "VAST_URL", value_name = "URL")]
         vast_url: Option<String>,
     },
-    /// Set up a fleet and look at it once: the manager's address, and with --ssh whom SSH goes through.
+    /// Set up a fleet and look at it once: the manager's address, and with --ssh whom SSH goes through. Saved once it answers.
     Connect {
-        /// The manager's address; with --ssh as it is seen from there.
+        /// The manager's address, or the name of a saved fleet; with --ssh the address as it is seen from there.
         #[arg(default_value = "http://127.0.0.1:1235")]
         url: String,
         /// A name for it.
         #[arg(long)]
         name: Option<String>,
+        /// Save it though it does not answer.
+        #[arg(long)]
+        force: bool,
     },
     /// Say what is stuck and why: incidents, or what is thought of single instances.
     Diagnose {
@@ -786,12 +789,15 @@ pub(crate) enum VastCommand {
 pub(crate) enum FleetsCommand {
     /// List them.
     List,
-    /// Save one and make it the one that is watched.
+    /// Save one that answers, and make it the one that is watched.
     Add {
         /// A name for it.
         name: String,
         /// The manager's address.
         url: String,
+        /// Save it though it does not answer.
+        #[arg(long)]
+        force: bool,
     },
     /// Allow looks at its machines by SSH (dwellctl probe ID --show prints what is run).
     AllowProbe {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use dwell_commands::dto::*;
 use dwell_commands::words::duration;
-use dwell_commands::{ApiError, App, Look};
+use dwell_commands::{ApiError, App, Look, manager_answers};
 
 use crate::args::Args;
 use crate::list::Form;
@@ -183,11 +183,43 @@ fn prover(prover: &ProverPanel) {
     }
 }
 
-/// `dwellctl connect`: saved, and looked at once, so that what is wrong is said now.
-pub(crate) async fn connect(args: &Args, url: &str, ssh: Option<String>, name: Option<String>) -> anyhow::Result<ExitCode> {
+/// Nothing is saved of a manager that does not answer, unless that is meant.
+pub(crate) async fn answers_first(args: &Args, url: &str, ssh: Option<&str>, force: bool) -> anyhow::Result<()> {
+    match manager_answers(url.trim(), ssh, args.within).await {
+        Ok(()) => Ok(()),
+        Err(error) if force && error.code != "bad-address" => {
+            remark(&format!("{}: {}; saved all the same", error.code, clean(&error.message)));
+            Ok(())
+        }
+        Err(error) => {
+            remark("nothing was saved: the manager did not answer (--force saves it all the same)");
+            Err(error.into())
+        }
+    }
+}
+
+/// `dwellctl connect`: looked at, and saved where it answers. A saved fleet by its name becomes the one that is watched.
+pub(crate) async fn connect(
+    args: &Args,
+    url: &str,
+    ssh: Option<String>,
+    name: Option<String>,
+    force: bool,
+) -> anyhow::Result<ExitCode> {
     let app = App::new(args.data_dir.clone())?;
-    let request = ConnectRequest { address: url.to_owned(), name, ssh };
-    let fleets = app.connect(request).await?;
+    let saved = app.fleets(Nothing {}).await?.saved.into_iter().find(|fleet| fleet.name == url);
+    let fleets = match saved {
+        Some(saved) => {
+            answers_first(args, &saved.address, ssh.as_deref().or(saved.ssh.as_deref()), force).await?;
+            app.watch_saved(FleetName { name: saved.name }).await?
+        }
+        None => {
+            // A word that is neither: what is saved is named.
+            Look::meant(url, args.data_dir.clone())?;
+            answers_first(args, url, ssh.as_deref(), force).await?;
+            app.connect(ConnectRequest { address: url.to_owned(), name, ssh }).await?
+        }
+    };
     // The watch of the application is not needed: one look is made below.
     let name =
         fleets.watching.ok_or_else(|| ApiError { code: "bug".into(), message: "nothing is watched".into(), hint: None })?;

@@ -65,7 +65,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             machine::probe(args, look(args)?, machine::Wanted { id, show: *show, allow: *allow, raw: *raw }, vast_url.as_ref())
                 .await
         }
-        Command::Connect { url, name } => machine::connect(args, url, args.ssh.clone(), name.clone()).await,
+        Command::Connect { url, name, force } => machine::connect(args, url, args.ssh.clone(), name.clone(), *force).await,
         Command::Show { id, answers: false } => {
             let mut look = look(args)?;
             look.read(Some(id)).await?;
@@ -299,7 +299,8 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
     let app = App::new(args.data_dir.clone())?;
     let fleets = match command {
         None | Some(FleetsCommand::List) => app.fleets(Nothing {}).await?,
-        Some(FleetsCommand::Add { name, url }) => {
+        Some(FleetsCommand::Add { name, url, force }) => {
+            machine::answers_first(args, url, args.ssh.as_deref(), *force).await?;
             app.connect(ConnectRequest { address: url.clone(), name: Some(name.clone()), ssh: args.ssh.clone() }).await?
         }
         Some(FleetsCommand::AllowProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: true }).await?,

@@ -557,3 +557,45 @@ fn a_report_of_many_is_read_by_a_person() {
     let lines: Vec<&str> = report.lines().filter(|line| line.starts_with("  - for ") || line.starts_with("  - remedy")).collect();
     assert!(lines.len() < 60, "causes that several have are written once:\n{report}");
 }
+
+/// Only what answered is saved; a word that is no fleet is no address; this machine is one fleet under all its names.
+#[test]
+fn a_fleet_is_saved_when_it_answers_and_a_word_is_no_address() {
+    let sim = Sim::serve("healthy-fleet", "0");
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| dwellctl(folder.path(), &[&["--within", "2s"], arguments].concat());
+    let saved = || json(&run(&["fleets", "--json"]));
+
+    let nobody = "http://127.0.0.1:9";
+    for arguments in [vec!["connect", nobody], vec!["fleets", "add", "gone", nobody]] {
+        let failed = run(&arguments);
+        assert_eq!(failed.status.code(), Some(3), "{}", text(&failed.stderr));
+        assert!(text(&failed.stderr).contains("nothing was saved"), "{}", text(&failed.stderr));
+    }
+    assert!(saved()["saved"].as_array().unwrap().is_empty() && saved()["last"].is_null(), "{}", saved());
+    assert!(run(&["fleets", "add", "oslo", &sim.url]).status.success());
+
+    for arguments in [vec!["-m", "typo", "fleet"], vec!["connect", "typo"], vec!["-m", "typo", "history", "query"]] {
+        let failed = run(&arguments);
+        let said = text(&failed.stderr);
+        assert_eq!(failed.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("typo") && said.contains("saved: oslo"), "{arguments:?}: {said}");
+    }
+    assert_eq!(saved()["last"], "oslo");
+
+    // Of what never answered nothing is kept.
+    assert!(run(&["-m", nobody, "fleet"]).status.code() == Some(3) && run(&["-m", "oslo", "fleet"]).status.success());
+    let port = sim.url.rsplit(':').next().unwrap();
+    for name in [format!("localhost:{port}"), format!("HTTP://LocalHost:{port}/"), format!("127.0.0.1:{port}")] {
+        assert!(run(&["-m", &name, "fleet"]).status.success(), "{name}");
+        let found = run(&["-m", &name, "history", "search", "zzzz"]);
+        assert!(found.status.success(), "{name}: {}", text(&found.stderr));
+    }
+    let kept = text(&run(&["history", "fleets"]).stdout);
+    assert_eq!(kept.lines().count(), 1, "{kept}");
+
+    assert!(run(&["connect", nobody, "--name", "later", "--force"]).status.code() == Some(3));
+    assert_eq!(saved()["last"], "later", "it was meant");
+    assert!(run(&["connect", "oslo"]).status.success());
+    assert_eq!(saved()["last"], "oslo");
+}

@@ -13,7 +13,7 @@ mod vast;
 
 pub use dwell_wire::probe_script;
 pub use error::{Code, FetchError};
-pub use manager::{Answered, Limits, ManagerClient};
+pub use manager::{Answered, Limits, ManagerClient, is_address};
 pub use request::{Call, Method, SIMULATED_HEADER};
 pub use ssh::{ProbeRun, Ssh, SshTarget, probe_by_hand};
 pub use tunnel::{Tunnel, TunnelState};

@@ -39,13 +39,23 @@ pub struct Answered<T> {
     pub bytes: usize,
 }
 
+/// Whether a text is an address, and not a word such as the name of a saved fleet: it has a scheme, a dot, a port, or is this
+/// machine.
+pub fn is_address(text: &str) -> bool {
+    let text = text.trim();
+    let host = text.split('/').next().unwrap_or_default();
+    text.is_empty() || text.contains("://") || host.contains(['.', ':']) || host.eq_ignore_ascii_case("localhost")
+}
+
 /// A manager reached by HTTP or HTTPS.
 #[derive(Debug, Clone)]
 pub struct ManagerClient {
     http: reqwest::Client,
     base: Url,
     tunnel: Option<Tunnel>,
-    /// As it is shown, and as its history is kept: not by a port that differs from run to run.
+    /// As it is asked for.
+    address: String,
+    /// As it is shown, and as its history is kept: not by a port that differs from run to run, and this machine under one name.
     shown: String,
     limits: Limits,
 }
@@ -54,6 +64,9 @@ impl ManagerClient {
     /// A client of the manager at `base`, e.g. `http://127.0.0.1:1235`. No request is made yet.
     pub fn new(base: &str, limits: Limits) -> Result<Self, FetchError> {
         let bad = |why: String| FetchError::new(Code::BadAddress, format!("{base:?} is no address of a manager: {why}"));
+        if !is_address(base) {
+            return Err(bad("a host's name alone needs a port or http:// before it".to_owned()));
+        }
         let with_scheme = if base.contains("://") { base.to_owned() } else { format!("http://{base}") };
         let url = Url::parse(&with_scheme).map_err(|error| bad(error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -78,8 +91,9 @@ impl ManagerClient {
                     format!("cannot set up HTTPS on this machine: {error}; on Debian and Ubuntu install ca-certificates"),
                 )
             })?;
-        let shown = url.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { http, base: url, tunnel: None, shown, limits })
+        let address = url.as_str().trim_end_matches('/').to_owned();
+        let shown = dwell_fleet::manager_name(&address);
+        Ok(Self { http, base: url, tunnel: None, address, shown, limits })
     }
 
     /// A client of the manager at `base` as seen from `target`, through an SSH tunnel that opens now and stays. Runs on the
@@ -96,9 +110,19 @@ impl ManagerClient {
         Ok(client)
     }
 
-    /// The address, as it is shown.
+    /// The address that is asked, as seen from where SSH leads.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The address, as it is shown and as history knows it.
     pub fn base(&self) -> &str {
         &self.shown
+    }
+
+    /// The address for messages: as it was given, where nothing is in between.
+    fn asked(&self) -> &str {
+        if self.tunnel.is_some() { &self.shown } else { &self.address }
     }
 
     /// The tunnel that it goes through.
@@ -183,9 +207,9 @@ impl ManagerClient {
         if error.is_timeout() {
             FetchError::timed_out(self.limits.connect_within)
         } else if error.is_connect() {
-            FetchError::new(Code::Unreachable, format!("cannot reach {}: {cause}", self.base()))
+            FetchError::new(Code::Unreachable, format!("cannot reach {}: {cause}", self.asked()))
         } else {
-            FetchError::new(Code::CutShort, format!("the connection to {} ended in the middle: {cause}", self.base()))
+            FetchError::new(Code::CutShort, format!("the connection to {} ended in the middle: {cause}", self.asked()))
         }
     }
 

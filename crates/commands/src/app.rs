@@ -652,7 +652,7 @@ impl App {
         if let Some(ssh) = &ssh {
             SshTarget::new(ssh)?;
         }
-        let address = ManagerClient::new(request.address.trim(), Limits::default())?.base().to_owned();
+        let address = ManagerClient::new(request.address.trim(), Limits::default())?.address().to_owned();
         let name = name.unwrap_or_else(|| match &ssh {
             Some(ssh) => format!("{address} via {ssh}"),
             None => address.clone(),

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
+use dwell_clients::{Limits, ManagerClient};
 use dwell_fleet::{Key, Timestamp};
 use dwell_history::{ExportTable, FleetId, History, Imported, Search};
 use dwell_simulator::Scenario;
@@ -48,11 +49,21 @@ impl Archive {
         let settings = Settings::load(folder)?;
         let named = wanted.or(settings.watching.as_deref());
         let saved = named.and_then(|name| settings.named(name).ok());
-        let address = saved.map(|fleet| fleet.address.as_str()).or(wanted).map(|address| address.trim_end_matches('/'));
+        let meant = wanted.map(|wanted| settings.meant(wanted)).transpose()?;
+        let meant = meant.as_ref().or(saved);
+        let address = meant.map(|fleet| fleet.address.as_str());
+        let names = meant.map(names_of);
         let history = History::open(&path)?;
         let fleets = history.fleets()?;
-        let is_wanted = |known: &str| address.is_none_or(|address| known.trim_end_matches('/') == address);
-        let Some(found) = fleets.into_iter().map(|fleet| fleet.address).find(|address| is_wanted(address)) else {
+        let mut kept = fleets.into_iter().map(|fleet| fleet.address);
+        let found = match names {
+            None => kept.next(),
+            Some(names) => {
+                let kept: Vec<String> = kept.collect();
+                names.into_iter().find(|name| kept.contains(name))
+            }
+        };
+        let Some(found) = found else {
             return Err(ApiError::new("no-history", format!("nothing has been kept of {}", address.unwrap_or("any fleet")))
                 .hint("dwellctl history fleets lists what is kept"));
         };
@@ -183,7 +194,21 @@ impl Archive {
     /// Fleets that are kept: address, whether simulated, and when each was last watched.
     pub fn fleets(folder: &Folder) -> Result<Vec<(String, bool, Option<Timestamp>)>, ApiError> {
         let fleets = History::open(&folder.history())?.fleets()?;
-        Ok(fleets.into_iter().map(|it| (it.address, it.simulated.is_some(), it.last_watched)).collect())
+        // Of a manager that never answered nothing is kept.
+        let kept = fleets.into_iter().filter(|it| it.last_watched.is_some());
+        Ok(kept.map(|it| (it.address, it.simulated.is_some(), it.last_watched)).collect())
+    }
+}
+
+/// Names under which a fleet may have been kept: as it was given, as it is asked, and this machine under one name.
+fn names_of(fleet: &SavedFleet) -> Vec<String> {
+    let mut names = vec![fleet.address.trim_end_matches('/').to_owned()];
+    if let Ok(client) = ManagerClient::new(&fleet.address, Limits::default()) {
+        names.extend([client.address().to_owned(), client.base().to_owned()]);
+    }
+    match &fleet.ssh {
+        Some(target) => names.iter().map(|name| format!("{name} via {target}")).collect(),
+        None => names,
     }
 }
 

@@ -53,7 +53,7 @@ pub use error::ApiError;
 pub use forecast::{Described, estimate_offer, forecast, forecast_offer, observed_rates, this_host};
 pub use hub::Hub;
 pub use incident::{catalogue, explain};
-pub use look::{Look, Planned, PlannedRollout};
+pub use look::{Look, Planned, PlannedRollout, manager_answers};
 pub use metrics::Metrics;
 pub use offers::{managers_needs, offers_of_account};
 pub use secrecy::SecretString;

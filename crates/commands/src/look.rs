@@ -58,6 +58,14 @@ impl Planned {
     }
 }
 
+/// Asks a manager once, and keeps nothing. `through` whom SSH goes, where it does.
+pub async fn manager_answers(address: &str, through: Option<&str>, within: Option<Duration>) -> Result<(), ApiError> {
+    let limits = Limits { within_at_most: within, ..Limits::default() };
+    let client = client_of(live::ssh(), address, through, limits)?;
+    client.dashboard(crate::now).await?;
+    Ok(())
+}
+
 /// Looks that are made after one another at most.
 const LOOKS_MAX: usize = 6;
 
@@ -76,14 +84,7 @@ impl Look {
             ApiError::new("no-fleet", "no manager is given and none is saved")
                 .hint("give --manager URL, or save one: dwellctl fleets add NAME URL")
         })?;
-        let saved = settings.named(&wanted).ok().cloned();
-        let fleet = saved.unwrap_or_else(|| SavedFleet {
-            name: wanted.clone(),
-            address: wanted,
-            ssh: None,
-            allow_probe: false,
-            may_act: false,
-        });
+        let fleet = settings.meant(&wanted)?;
         let through = through.or(fleet.ssh.as_deref());
         let limits = Limits { within_at_most: within, ..Limits::default() };
         let client = client_of(live::ssh(), &fleet.address, through, limits)?;
@@ -98,6 +99,11 @@ impl Look {
         let name = fleet.name.clone();
         let driver = Driver::new(fleet.name, client, history, Clock::System)?.with_means(means).one_look();
         Ok(Self { driver, live, folder, fleet: name, patience: Patience::default() })
+    }
+
+    /// Whether a text means a fleet: the name of a saved one, or an address.
+    pub fn meant(wanted: &str, folder: Option<PathBuf>) -> Result<(), ApiError> {
+        Settings::load(&Folder::find(folder)?)?.meant(wanted).map(drop)
     }
 
     /// The manager that it looks at.

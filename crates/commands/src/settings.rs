@@ -124,6 +124,25 @@ impl Settings {
         self.history_gib_max.map_or_else(HistoryLimits::default, |gib| HistoryLimits { bytes_max: u64::from(gib.max(1)) << 30 })
     }
 
+    /// The fleet that a person means: a saved one by its name, or whatever manager is at an address.
+    pub(crate) fn meant(&self, wanted: &str) -> Result<SavedFleet, ApiError> {
+        match self.named(wanted) {
+            Ok(saved) => Ok(saved.clone()),
+            Err(_) if dwell_clients::is_address(wanted) => Ok(SavedFleet {
+                name: wanted.to_owned(),
+                address: wanted.to_owned(),
+                ssh: None,
+                allow_probe: false,
+                may_act: false,
+            }),
+            Err(error) => {
+                let hint = error.hint.as_deref().unwrap_or_default();
+                let hint = format!("{hint}; an address has a port, a dot or http:// before it: http://{wanted}");
+                Err(ApiError { hint: Some(hint), ..error })
+            }
+        }
+    }
+
     pub(crate) fn named(&self, name: &str) -> Result<&SavedFleet, ApiError> {
         self.fleets.iter().find(|fleet| fleet.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.fleets.iter().map(|fleet| fleet.name.as_str()).collect();

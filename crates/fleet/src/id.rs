@@ -25,6 +25,21 @@ impl fmt::Display for InstanceUuid {
     }
 }
 
+/// One name for a manager on this machine: `http://localhost:1235`, `http://[::1]:1235` and `http://127.0.0.1:1235` are the same
+/// fleet. Any other address is its own name.
+pub fn manager_name(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let is_this_machine = |host: &&str| {
+        let after = rest.get(host.len()..).unwrap_or_default();
+        let begins = rest.get(..host.len()).is_some_and(|start| start.eq_ignore_ascii_case(host));
+        begins && (after.is_empty() || after.starts_with([':', '/', ' ']))
+    };
+    match ["localhost", "127.0.0.1", "[::1]"].iter().find(|host| is_this_machine(host)) {
+        Some(host) => format!("{scheme}://127.0.0.1{}", &rest[host.len()..]),
+        None => address.to_owned(),
+    }
+}
+
 macro_rules! numeric_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

@@ -25,7 +25,7 @@ pub mod words;
 pub use cost::{Money, StateCounts, money, state_counts};
 pub use expect::{Expectation, ExpectationBase, Expectations, Kind, MINIMUM_ADVANCES, prior};
 pub use flag::{Assessment, Countdown, Evidence, Flag, FlagKind, countdown};
-pub use id::{HostId, InstanceUuid, Key, MachineId, VastId};
+pub use id::{HostId, InstanceUuid, Key, MachineId, VastId, manager_name};
 pub use kaplan_meier::{LogRank, Survival, SurvivalStep, log_rank};
 pub use ledger::{Basis, Entry, Ledger, Transition, TransitionKind};
 pub use life::{Life, Span};

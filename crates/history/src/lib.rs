@@ -129,6 +129,7 @@ impl History {
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         MIGRATIONS.to_latest(&mut connection)?;
+        one_name_for_this_machine(&mut connection)?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(Self {
             connection,
@@ -151,6 +152,23 @@ impl History {
         )?;
         Ok(FleetId(id))
     }
+}
+
+/// Fleets that were kept under another name of this machine are found under the one that is used now. Where both names have a
+/// history already, each stays what it is.
+fn one_name_for_this_machine(connection: &mut Connection) -> Result<(), rusqlite::Error> {
+    let named: Vec<(i64, String)> = connection
+        .prepare("SELECT id, address FROM fleet ORDER BY id DESC")?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    for (id, address) in named {
+        let name = dwell_fleet::manager_name(&address);
+        if name != address {
+            connection.execute("UPDATE OR IGNORE fleet SET address = ?1 WHERE id = ?2", (&name, id))?;
+            connection.execute("UPDATE rollout SET fleet = ?1 WHERE fleet = ?2", (&name, &address))?;
+        }
+    }
+    Ok(())
 }
 
 impl History {

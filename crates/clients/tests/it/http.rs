@@ -65,8 +65,20 @@ async fn nobody_there_is_unreachable_and_a_wrong_address_says_so() {
     let error = client.manager_logs(10).await.unwrap_err();
     assert_eq!(error.code, Code::Unreachable);
     assert!(error.to_string().starts_with("cannot reach http://127.0.0.1:"), "{error}");
-    for wrong in ["ftp://host", "http://", "", "http://[::1"] {
+    for wrong in ["ftp://host", "http://", "", "http://[::1", "typo", "typo/path"] {
         assert_eq!(ManagerClient::new(wrong, Limits::default()).unwrap_err().code, Code::BadAddress, "{wrong:?}");
+    }
+    for (given, name) in [
+        ("LOCALHOST", "http://127.0.0.1"),
+        ("localhost:1235/", "http://127.0.0.1:1235"),
+        ("http://[::1]:1235", "http://127.0.0.1:1235"),
+        ("http://localhost:80", "http://127.0.0.1"),
+        ("https://localhost:443/x/", "https://127.0.0.1/x"),
+        ("HTTP://Host.Example:80/", "http://host.example"),
+        ("http://localhost.example:9", "http://localhost.example:9"),
+        ("host:1235", "http://host:1235"),
+    ] {
+        assert_eq!(ManagerClient::new(given, Limits::default()).unwrap().base(), name, "{given:?}");
     }
     let login = ManagerClient::new("http://me:hunter2@host", Limits::default()).unwrap_err();
     assert!(!login.to_string().contains("hunter2"), "{login}");

@@ -163,3 +163,21 @@ fn benchmark_rates_outlive_the_row_and_simulated_ones_stay_apart() {
     assert_eq!(history.bench_rates(true, 10).unwrap()[0].proofs_per_h, 99.0);
     assert!(history.bench_rates(false, 0).unwrap().is_empty());
 }
+
+/// What was kept of this machine under another of its names is found under the one that is used now.
+#[test]
+fn this_machine_has_one_history_whatever_it_was_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.sqlite3");
+    let mut history = History::open(&path).unwrap();
+    let id = history.fleet("http://localhost:1235", None).unwrap();
+    let mut fleet = Fleet::new(60.0);
+    watch(&mut history, id, &mut fleet, 10, vec![row("aaaa", 7, State::Registered)]);
+    let elsewhere = history.fleet("http://localhost.example:1235", None).unwrap();
+    drop(history);
+
+    let mut history = History::open(&path).unwrap();
+    let id = history.fleet("http://127.0.0.1:1235", None).unwrap();
+    assert_eq!(history.remembered(id, at(20)).unwrap().instances.len(), 1);
+    assert_eq!(history.fleet("http://localhost.example:1235", None).unwrap(), elsewhere, "only this machine is renamed");
+}
