@@ -77,6 +77,22 @@ fn folded(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
+/// Whether two names are of one model of card, as people write it: `RTX 4090`, `rtx-4090`, `NVIDIA GeForce RTX 4090`.
+pub fn is_same_name(one: &str, other: &str) -> bool {
+    let plain = |name: &str| folded(name).replace("nvidia", "").replace("geforce", "");
+    plain(one) == plain(other)
+}
+
+/// A card's name as vast.ai writes it, however it was typed: `rtx-4090` and `RTX_4090` are `RTX 4090`. A name that is not known
+/// keeps its letters; an underscore there is a blank.
+pub fn name_at_vast(typed: &str) -> String {
+    match MODELS.iter().find(|model| is_same_name(model.name, typed)) {
+        // vast.ai writes this family in one word.
+        Some(model) => model.name.replace(" Ada", "Ada"),
+        None => typed.trim().replace('_', " "),
+    }
+}
+
 /// The model that a name is of: the longest that it holds.
 pub fn model_of(name: &str) -> Option<&'static Model> {
     let name = folded(name);
@@ -112,6 +128,21 @@ impl Model {
 mod tests {
     use super::*;
     use crate::predict::{HostFigures, predict};
+
+    #[test]
+    fn a_name_is_put_as_vast_puts_it() {
+        for (typed, name) in [
+            ("rtx-4090", "RTX 4090"),
+            ("RTX_4090", "RTX 4090"),
+            (" rtx 4090 ", "RTX 4090"),
+            ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+            ("rtx-5000-ada", "RTX 5000Ada"),
+            ("RTX 5000Ada", "RTX 5000Ada"),
+            ("RTX_4070S_Ti", "RTX 4070S Ti"),
+        ] {
+            assert_eq!(name_at_vast(typed), name, "{typed}");
+        }
+    }
 
     #[test]
     fn names_are_found_however_they_are_written() {

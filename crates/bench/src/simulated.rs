@@ -1,7 +1,7 @@
 //! Simulated cards: what a model would measure, in a time of its own that nobody waits for. For first use, tests and drills;
 //! always called simulated.
 
-use crate::cards::{ADDS_A_CYCLE, Model, PRODUCTS_A_LEVEL, PRODUCTS_A_POINT, model_of};
+use crate::cards::{ADDS_A_CYCLE, Model, PRODUCTS_A_LEVEL, PRODUCTS_A_POINT, is_same_name, model_of};
 use crate::device::{Device, Fault, Health, Identity, LOOK_EVERY, Next, OneRun, Reading, reasons};
 use crate::predict::{CardFigures, card_s, transform_at_prover_size};
 use crate::work::Test;
@@ -68,7 +68,8 @@ pub struct Simulated {
 impl Simulated {
     /// The card of this name.
     pub fn named(name: &str) -> Option<Self> {
-        let (_, model, link_gb_s, trouble) = NAMES.into_iter().find(|(known, ..)| *known == name)?;
+        let (_, model, link_gb_s, trouble) =
+            NAMES.into_iter().find(|(known, model, ..)| [known, model].into_iter().any(|it| is_same_name(it, name)))?;
         Some(Self { model: model_of(model)?, link_gb_s, trouble, passed_s: 0.0, draws: 0 })
     }
 

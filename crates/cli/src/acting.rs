@@ -17,7 +17,7 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
     match vast::client(args, None, wanted.vast_url.as_ref()).await {
         Ok(client) => look = look.with_vast(client),
         // The manager's own deeds go without; what cannot be seen afterwards is said.
-        Err(error) if matches!(deed, "kill" | "ban" | "unban") => {
+        Err(error) if matches!(deed, "kill" | "ban" | "unban") && !vast::is_named_wrongly(&error) => {
             remark(&format!("vast.ai is not asked: {}", clean(&error.to_string())))
         }
         Err(error) => return Err(error),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
+use dwell_commands::STATES;
 
 use crate::list::Form;
 use crate::{offers, print};
@@ -46,7 +47,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// List the instances, most pressing first.
     Fleet {
-        /// Only this state.
+        /// Only this state: loading, registered, params_done, bench_done, running, killed, or another that the manager tells.
         #[arg(long)]
         state: Option<String>,
         /// Only flagged ones.
@@ -579,7 +580,7 @@ pub(crate) struct ChartArgs {
     #[arg(long)]
     pub(crate) by: Option<String>,
     /// The state, for charts of how long a state lasts.
-    #[arg(long, default_value = "params_done")]
+    #[arg(long, default_value = "params_done", value_parser = PossibleValuesParser::new(STATES))]
     pub(crate) state: String,
     /// The instance, for its life.
     #[arg(long, value_name = "ID")]

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::{Args, ChartArgs, HistoryCommand, SimulatedArchive};
 use crate::list::{Form, List};
 use crate::print::{self, clean, local, out, remark};
-use crate::run::scenario;
+use crate::run::{known, scenario};
 
 /// Rows of a chart's numbers that are printed; more are joined, or read from a file.
 const ROWS: usize = 40;
@@ -121,7 +121,12 @@ pub(crate) fn history(args: &Args, command: &HistoryCommand) -> anyhow::Result<E
                 before: None,
                 limit: Some(*limit),
             };
-            found(args, &archive(args, simulated)?, request)?;
+            let archive = archive(args, simulated)?;
+            // An instance may call a source whatever it likes.
+            if let Some(source) = source.as_ref().filter(|source| archive.has_source(source).is_ok_and(|has| !has)) {
+                known("unknown-source", "source of a log", source, dwell_commands::LOG_SOURCES.into_iter())?;
+            }
+            found(args, &archive, request)?;
         }
         HistoryCommand::Export { table: name, out: path, during, simulated } => {
             let table = ExportTable::named(name).with_context(|| {

@@ -49,7 +49,7 @@ pub(crate) async fn probe(
         look = look.with_machines(App::new(args.data_dir.clone())?.folder());
     }
     // Without a key the address is the manager's.
-    if let Ok(client) = vast::client(args, None, vast_url).await {
+    if let Some(client) = vast::client_if_any(args, None, vast_url).await? {
         look = look.with_vast(client);
     }
     look.read(Some(wanted.id)).await?;

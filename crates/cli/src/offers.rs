@@ -33,16 +33,16 @@ pub(crate) fn request(market: &MarketArgs, all: bool) -> OffersRequest {
 
 pub(crate) async fn offers(args: &Args, market: &MarketArgs, all: bool, how: (Form, &[String])) -> anyhow::Result<ExitCode> {
     let request = request(market, all);
-    let client = vast::client(args, market.account.as_deref(), market.vast_url.as_ref()).await;
+    let client = vast::client_if_any(args, market.account.as_deref(), market.vast_url.as_ref()).await?;
     let look = Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within);
     let view = match (look, client) {
-        (Ok(look), Ok(client)) => look.with_vast(client).offers(&request).await?,
-        (Ok(look), Err(_)) => look.offers(&request).await?,
+        (Ok(look), Some(client)) => look.with_vast(client).offers(&request).await?,
+        (Ok(look), None) => look.offers(&request).await?,
         // Nobody runs a manager yet: vast.ai alone is asked.
-        (Err(error), Ok(client)) if error.code == "no-fleet" => {
+        (Err(error), Some(client)) if error.code == "no-fleet" => {
             offers_of_account(&Folder::find(args.data_dir.clone())?, &client, &request).await?
         }
-        (Err(error), Err(_)) | (Err(error), Ok(_)) => return Err(error.into()),
+        (Err(error), _) => return Err(error.into()),
     };
     if args.json || how.0 == Form::Json {
         print::json(&view, true)?;

@@ -50,7 +50,8 @@ pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
         | "no-ssh" | "ssh-key-refused" | "host-key-unknown" | "host-key-changed" | "port-in-use" | "name-unknown"
         | "ssh-failed" => 3,
         "unknown-id" | "ambiguous-id" | "no-such-instance" => 4,
-        "no-fleet" | "unknown-fleet" | "bad-scenario" | "bad-filter" => 2,
+        "no-fleet" | "unknown-fleet" | "bad-scenario" | "bad-filter" | "bad-key" | "unknown-account" | "unknown-state"
+        | "unknown-source" | "unknown-card" => 2,
         _ => 1,
     };
     if as_json {

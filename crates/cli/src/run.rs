@@ -37,6 +37,10 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Fleet { state, flagged, all, fail_on_flag, output, columns } => {
             let as_json = args.json || *output == Form::Json;
             let view = look(args)?.read(None).await?;
+            if let Some(state) = state {
+                let states = view.instances.iter().map(|row| row.state.as_str());
+                known("unknown-state", "state", state, dwell_commands::STATES.into_iter().chain(states))?;
+            }
             let rows: Vec<&InstanceRow> = view
                 .instances
                 .iter()
@@ -80,9 +84,9 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Diagnose { ids, look: asks, vast_url, report, with_addresses, rented_before } => {
             let mut look = look(args)?;
             if *asks {
-                match vast::client(args, None, vast_url.as_ref()).await {
-                    Ok(client) => look = look.with_vast(client),
-                    Err(error) => remark(&format!("vast.ai is not asked: {}", clean(&error.to_string()))),
+                match vast::client_if_any(args, None, vast_url.as_ref()).await? {
+                    Some(client) => look = look.with_vast(client),
+                    None => remark("vast.ai is not asked: no key is known"),
                 }
             }
             let wanted =
@@ -151,6 +155,18 @@ fn look(args: &Args) -> Result<Look, ApiError> {
     Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)
 }
 
+/// Refuses a word that is none of the known ones, and lists those.
+pub(crate) fn known<'a>(code: &str, what: &str, given: &str, words: impl Iterator<Item = &'a str>) -> Result<(), ApiError> {
+    let mut words: Vec<&str> = words.collect();
+    if words.contains(&given) {
+        return Ok(());
+    }
+    let mut seen = std::collections::HashSet::new();
+    words.retain(|word| seen.insert(*word));
+    let message = format!("no {what} is called {given:?}");
+    Err(ApiError { code: code.to_owned(), message, hint: Some(format!("there are: {}", words.join(", "))) })
+}
+
 fn needs_a_person(row: &InstanceRow) -> bool {
     row.flag.as_ref().is_some_and(|flag| flag.kind != "slow")
 }
@@ -175,6 +191,12 @@ async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Resul
     let mut first = true;
     loop {
         let page = look.logs(&request)?;
+        if let (true, true, Some(source)) = (first, page.lines.is_empty(), &wanted.source) {
+            // An instance may call a source whatever it likes: what it has written is known as well.
+            let all = look.logs(&LogRequest { source: None, contains: None, limit: Some(10_000), ..request.clone() })?;
+            let written = all.lines.iter().map(|line| line.source.as_str());
+            known("unknown-source", "source of a log", source, dwell_commands::LOG_SOURCES.into_iter().chain(written))?;
+        }
         if args.json {
             if wanted.follow {
                 page.lines.iter().try_for_each(|line| print::json(line, false))?;

@@ -91,12 +91,43 @@ pub(crate) async fn rates(args: &Args) -> anyhow::Result<Vec<Observed>> {
 /// A client with the key of this account; else with `VAST_API_KEY`, else with that of the first account.
 pub(crate) async fn client(args: &Args, account: Option<&str>, address: Option<&String>) -> anyhow::Result<VastClient> {
     let app = app(args, address)?;
-    if account.is_none()
-        && let Ok((key, _)) = app.key_of_environment()
-    {
-        app.add_key("VAST_API_KEY", key, true).await?;
+    if account.is_none() {
+        match app.key_of_environment() {
+            Ok((key, _)) => _ = app.add_key("VAST_API_KEY", key, true).await?,
+            Err(error) if error.code == "no-key" => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(app.vast(account).await?)
+}
+
+fn code_of(error: &anyhow::Error) -> &str {
+    error.downcast_ref::<dwell_commands::ApiError>().map_or("failed", |error| error.code.as_str())
+}
+
+/// Whether a key, an account or an address was named that is none.
+pub(crate) fn is_named_wrongly(error: &anyhow::Error) -> bool {
+    matches!(code_of(error), "bad-key" | "bad-address" | "unknown-account")
+}
+
+/// The same where it goes on without vast.ai: `None`, with why on standard error where there is more to it than that no key is
+/// known. A key or an account that was named wrongly is an error: whoever named it means it.
+pub(crate) async fn client_if_any(
+    args: &Args,
+    account: Option<&str>,
+    address: Option<&String>,
+) -> anyhow::Result<Option<VastClient>> {
+    let error = match client(args, account, address).await {
+        Ok(client) => return Ok(Some(client)),
+        Err(error) => error,
+    };
+    if account.is_some() || is_named_wrongly(&error) {
+        return Err(error);
+    }
+    if code_of(&error) != "no-key" {
+        remark(&format!("vast.ai is not asked: {}", clean(&error.to_string())));
+    }
+    Ok(None)
 }
 
 pub(crate) async fn vast(

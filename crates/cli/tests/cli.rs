@@ -599,3 +599,76 @@ fn a_fleet_is_saved_when_it_answers_and_a_word_is_no_address() {
     assert!(run(&["connect", "oslo"]).status.success());
     assert_eq!(saved()["last"], "oslo");
 }
+
+/// A word that names nothing is refused with those that there are, wherever one of a few is asked for.
+#[test]
+fn an_unknown_word_is_refused_with_the_known_ones() {
+    let sim = Sim::serve("params-done-silence", "0");
+    assert!(sim.run(&["logs", "29d213df", "-n", "1"]).status.success());
+    for (arguments, wrong, known) in [
+        (vec!["fleet", "--state", "foo"], "foo", "params_done"),
+        (vec!["logs", "29d213df", "--source", "foo"], "foo", "benchout"),
+        (vec!["history", "search", "proof", "--source", "foo"], "foo", "benchout"),
+        (vec!["chart", "dwell", "--state", "foo"], "foo", "params_done"),
+        (vec!["bench", "--simulate", "gtx-1"], "gtx-1", "rtx-3090"),
+        (vec!["rules", "add", "x", "--verdict", "foo", "--cause", "dns-broken", "--do", "kill"], "", "stalled"),
+        (vec!["history", "query", "--by", "foo"], "foo", "machine"),
+    ] {
+        let refused = sim.run(&arguments);
+        let said = text(&refused.stderr);
+        assert!(refused.status.code().is_some_and(|code| code == 1 || code == 2), "{arguments:?}: {said}");
+        if arguments[0] != "rules" {
+            assert!(said.contains(wrong) && said.contains(known), "{arguments:?}: {said}");
+        }
+    }
+    assert_eq!(sim.run(&["fleet", "--state", "foo"]).status.code(), Some(2));
+    assert!(sim.run(&["fleet", "--state", "registered"]).status.success(), "a known one that nobody is in is no error");
+}
+
+/// A key that is set and useless is not the same as none: nothing is asked in its place.
+#[test]
+fn a_malformed_key_stops_and_says_so() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let sim = Sim::serve("params-done-silence", "1");
+    let id = json(&sim.run(&["fleet", "--json"]))["instances"][0]["id"].as_str().unwrap().to_owned();
+    for arguments in [
+        vec!["offers"],
+        vec!["vast", "user"],
+        vec!["diagnose", &id, "--look"],
+        vec!["kill", &id, "--dry-run"],
+        vec!["deploy", "1", "--budget", "1", "--dry-run"],
+    ] {
+        for key in [&b"short"[..], b"two words in a key", b"\xff\xfe\xfd\xfc not text", b" "] {
+            let output = Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+                .args(["--manager", &sim.url])
+                .args(&arguments)
+                .env("DWELL_DATA_DIR", sim.folder.path())
+                .env("VAST_URL", &sim.vast_url)
+                .env("VAST_API_KEY", std::ffi::OsStr::from_bytes(key))
+                .output()
+                .unwrap();
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?} {key:?}: {said}");
+            assert!(said.contains("VAST_API_KEY"), "{arguments:?}: {said}");
+            assert!(!said.contains("two words in a key") && !said.contains("short\""), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_model_of_gpu_is_written_either_way() {
+    let sim = Sim::serve("healthy-fleet", "0");
+    let offers = |name: &str| {
+        let found = json(&sim.run(&["offers", "--all", "--json", "--limit", "400", "--gpu", name]));
+        found["offers"].as_array().unwrap().iter().map(|it| it["id"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    let usual = offers("RTX 4090");
+    assert!(!usual.is_empty());
+    for name in ["RTX 4090", "rtx-4090", "RTX_4090"] {
+        assert_eq!(offers(name), usual, "{name}");
+        let record = json(&sim.run(&["bench", "--simulate", name, "--json"]));
+        assert!(record["card"]["name"].as_str().unwrap().contains("RTX 4090"), "{name}: {record}");
+        assert!(json(&sim.run(&["predict", name, "--pcie", "20", "--json"]))["prediction"]["least"].is_number());
+    }
+}

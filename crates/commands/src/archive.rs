@@ -191,6 +191,11 @@ impl Archive {
         act::told(&History::open(&folder.history())?)
     }
 
+    /// Whether any instance has ever written to a source of this name.
+    pub fn has_source(&self, source: &str) -> Result<bool, ApiError> {
+        Ok(self.history.has_source(self.fleet, source)?)
+    }
+
     /// Fleets that are kept: address, whether simulated, and when each was last watched.
     pub fn fleets(folder: &Folder) -> Result<Vec<(String, bool, Option<Timestamp>)>, ApiError> {
         let fleets = History::open(&folder.history())?.fleets()?;

@@ -235,10 +235,15 @@ pub(crate) fn variable(name: &str) -> Result<SecretString, ApiError> {
 
 /// The key in `VAST_API_KEY`.
 pub(crate) fn of_environment() -> Result<(SecretString, String), ApiError> {
-    match std::env::var("VAST_API_KEY") {
-        Ok(key) if !key.trim().is_empty() => Ok((SecretString::from(key.trim().to_owned()), "VAST_API_KEY".to_owned())),
-        _ => Err(ApiError::new("no-key", "VAST_API_KEY is not set")),
-    }
+    let Some(key) = std::env::var_os("VAST_API_KEY").filter(|key| !key.is_empty()) else {
+        return Err(ApiError::new("no-key", "VAST_API_KEY is not set"));
+    };
+    // Set and useless is not the same as not set: whoever set it means that account.
+    let key = key.to_str().map(|key| SecretString::from(key.trim().to_owned()));
+    let key = key.filter(|key| checked("VAST_API_KEY", key).is_ok());
+    let bad =
+        || ApiError::new("bad-key", "what VAST_API_KEY holds is no API key: it is too short, too long, or has spaces in it");
+    Ok((key.ok_or_else(|| bad().hint("set it right, or unset it to go without"))?, "VAST_API_KEY".to_owned()))
 }
 
 /// Where vast.ai's own client keeps its key: `$XDG_CONFIG_HOME/vastai/vast_api_key`, and of old `~/.vast_api_key`.
@@ -250,8 +255,9 @@ fn files_of_vastai() -> Vec<PathBuf> {
 
 /// The key of vast.ai's own client, on request only: from `VAST_API_KEY`, else from its file.
 pub(crate) fn of_vastai() -> Result<(SecretString, String), ApiError> {
-    if let Ok(found) = of_environment() {
-        return Ok(found);
+    match of_environment() {
+        Err(error) if error.code == "no-key" => {}
+        told => return told,
     }
     for path in files_of_vastai() {
         let small = std::fs::metadata(&path).is_ok_and(|told| told.len() <= KEY_CHARACTERS_MAX as u64);

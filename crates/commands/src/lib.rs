@@ -53,6 +53,11 @@ pub use error::ApiError;
 pub use forecast::{Described, estimate_offer, forecast, forecast_offer, observed_rates, this_host};
 pub use hub::Hub;
 pub use incident::{catalogue, explain};
+/// States of an instance that the manager is known to tell, on the way to `running` first.
+pub const STATES: [&str; 6] = ["loading", "registered", "params_done", "bench_done", "running", "killed"];
+/// Sources of an instance's log that its image is known to ship, and the manager's own.
+pub const LOG_SOURCES: [&str; 6] = ["setup", "benchdaemon", "benchout", "cuzk", "curio", "manager"];
+
 pub use look::{Look, Planned, PlannedRollout, manager_answers};
 pub use metrics::Metrics;
 pub use offers::{managers_needs, offers_of_account};

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use dwell_bench::calibrate::{Basis, Observed};
+use dwell_bench::cards::name_at_vast;
 use dwell_clients::{FetchError, ManagerClient, OfferQuery, VastClient, VastOffer};
 use dwell_fleet::over_time::By;
 use dwell_fleet::{Life, MachineId, Stay, Survival, Timestamp, shift};
@@ -125,7 +126,7 @@ fn filter_of(request: &OffersRequest, needs: &Needs) -> String {
     }
     let mut terms = vec![format!("disk_space>={}", request.disk_gb.unwrap_or(DISK_GB))];
     if let Some(gpu) = &request.gpu {
-        terms.push(format!("gpu_name={}", gpu.trim().replace(' ', "_")));
+        terms.push(format!("gpu_name={}", name_at_vast(gpu).replace(' ', "_")));
     }
     terms.extend(request.cards.map(|cards| format!("num_gpus={cards}")));
     terms.extend(request.dollars_per_h_max.map(|dollars| format!("dph<={dollars}")));

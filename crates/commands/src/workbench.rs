@@ -9,7 +9,7 @@ use dwell_bench::calibrate::{Estimate, Observed, of_cards};
 use dwell_bench::device::{Reading, Which};
 use dwell_bench::predict::Prediction;
 use dwell_bench::run::{Depth, Progress, Record};
-use dwell_bench::simulated::{NAMES, names};
+use dwell_bench::simulated::{NAMES, Simulated};
 use dwell_bench::verdicts::Gravity;
 use dwell_bench::work::{Test, rate};
 use dwell_charts::Theme;
@@ -118,7 +118,7 @@ impl Workbench {
             ("soak", Some(seconds)) if seconds > 0.0 && seconds <= SOAK_MOST_S => Depth::Soak(seconds),
             _ => return Err(ApiError::new("bad-request", "a benchmark is quick, full, or a soak of up to a day")),
         };
-        if let Some(name) = request.simulate.iter().find(|name| !names().contains(&name.as_str())) {
+        if let Some(name) = request.simulate.iter().find(|name| Simulated::named(name).is_none()) {
             return Err(ApiError::new("unknown-card", format!("no simulated card is called {name:?}")));
         }
         let cards: Vec<Which> = request
@@ -357,7 +357,6 @@ mod tests {
     use super::*;
     use dwell_bench::predict::HostFigures;
     use dwell_bench::run::run;
-    use dwell_bench::simulated::Simulated;
 
     fn measured(name: &str) -> Record {
         run(&mut Simulated::named(name).unwrap(), Depth::Quick, &HostFigures::default(), &mut |_| true)

@@ -76,6 +76,15 @@ fn query_of(words: &str) -> (Vec<String>, Vec<String>) {
 }
 
 impl History {
+    /// Whether an instance of the fleet has ever written to a source of this name.
+    pub fn has_source(&self, fleet: FleetId, source: &str) -> Result<bool, HistoryError> {
+        let sql =
+            "SELECT EXISTS (SELECT 1 FROM log_line WHERE source = ?2 AND instance IN (SELECT id FROM instance WHERE fleet = ?1))";
+        Ok(self.connection.query_row(sql, (fleet.0, source), |row| row.get(0))?)
+    }
+}
+
+impl History {
     /// Finds the newest lines that hold the words. Nothing is found without a word.
     pub fn search(&self, fleet: FleetId, search: &Search) -> Result<Found, HistoryError> {
         let (terms, literal) = query_of(&search.words);
