@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{cargo, root};
 
 /// For each member the members it may depend on (to build or to run, not for its tests).
-const MAY_DEPEND_ON: [(&str, &[&str]); 15] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 16] = [
     ("dwell-fleet", &[]),
     ("dwell-diagnosis", &["dwell-fleet"]),
     ("dwell-wire", &["dwell-fleet"]),
@@ -18,6 +18,8 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 15] = [
     ("dwell-bench", &["dwell-kernels"]),
     ("dwell-driver-double", &["dwell-kernels"]),
     ("dwell-charts", &[]),
+    // Shares nothing with what it tests.
+    ("dwell-fake-manager", &[]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
     (
@@ -51,13 +53,14 @@ const ONLY_IN: [(&str, &[&str]); 12] = [
     ("secrecy", &["dwell-clients", "dwell-commands"]),
     ("clap", &["dwell-cli", "dwell-web", "dwell-desktop", "xtask"]),
     ("anyhow", &["dwell-cli", "dwell-web", "dwell-desktop", "xtask"]),
-    ("axum", &["dwell-simulator", "dwell-web"]),
+    ("axum", &["dwell-fake-manager", "dwell-simulator", "dwell-web"]),
     (
         "serde",
         &[
             "dwell-wire",
             "dwell-clients",
             "dwell-bench",
+            "dwell-fake-manager",
             "dwell-simulator",
             "dwell-commands",
             "dwell-cli",
