@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use dwell_commands::dto::{ActStep, ActView, PlanRequest, PlanView};
 use dwell_commands::{Archive, Folder, Look};
+use serde_json::json;
 
 use crate::args::{Act, Args};
 use crate::print::{self, clean, local, out, remark};
@@ -58,7 +59,7 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
         return Err(error);
     }
     if args.json {
-        print::json(&acts, true)?;
+        print::json(&json!({ "actions": acts }), true)?;
     }
     Ok(ExitCode::from(u8::from(acts.iter().any(|act| !matches!(act.phase.as_str(), "verified" | "taken")))))
 }
@@ -102,7 +103,7 @@ fn tell(args: &Args, act: &ActView, step: &ActStep) -> anyhow::Result<()> {
 pub(crate) fn journal(args: &Args, limit: usize) -> anyhow::Result<ExitCode> {
     let acts: Vec<ActView> = Archive::journal(&Folder::find(args.data_dir.clone())?)?.into_iter().take(limit).collect();
     if args.json {
-        print::json(&acts, true)?;
+        print::json(&json!({ "actions": acts }), true)?;
     } else if acts.is_empty() {
         out("Nothing was done yet.");
     }

@@ -136,7 +136,7 @@ fn check(args: &Args, wanted: &BenchRun) -> anyhow::Result<ExitCode> {
         told.push(json!({ "card": card, "checks": checks, "xids": device.xids() }));
     }
     if args.json {
-        print::json(&told, true)?;
+        print::json(&json!({ "cards": told }), true)?;
     }
     Ok(ExitCode::from(if failed > 0 { BAD } else { 0 }))
 }
@@ -371,7 +371,7 @@ fn compare(args: &Args, one: &Path, other: &Path) -> anyhow::Result<ExitCode> {
             .iter()
             .map(|(title, unit, one, other)| json!({ "test": title, "unit": unit, "one": one, "other": other, "ratio": other / one }))
             .collect();
-        print::json(&rows, true)?;
+        print::json(&json!({ "tests": rows }), true)?;
         return Ok(ExitCode::SUCCESS);
     }
     let name = |of: &Value| clean(of["card"]["name"].as_str().unwrap_or("a card"));

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use dwell_commands::dto::*;
 use dwell_commands::{ApiError, Look, catalogue, explain};
+use serde_json::json;
 
 use crate::args::{Args, ReportFormat};
 use crate::list::{Form, List};
@@ -59,7 +60,7 @@ pub(crate) async fn run(args: &Args, mut look: Look, wanted: Wanted<'_>) -> anyh
     }
     let pages = wanted.ids.iter().map(|id| look.diagnosis(id)).collect::<Result<Vec<_>, ApiError>>()?;
     if args.json {
-        print::json(&pages, true)?;
+        print::json(&json!({ "diagnoses": pages }), true)?;
     } else {
         pages.iter().for_each(tell_page);
     }

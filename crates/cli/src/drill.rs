@@ -117,7 +117,7 @@ fn faults(args: &Args) -> anyhow::Result<()> {
                 .collect();
             json!({ "id": kind.id, "what": kind.what, "where": kind.place.as_str(), "parameters": parameters })
         };
-        return print::json(&fault_kinds().map(one).collect::<Vec<_>>(), true);
+        return print::json(&json!({ "faults": fault_kinds().map(one).collect::<Vec<_>>() }), true);
     }
     let mut table = print::table(&["Id", "What it does", "Where", "Parameters"]);
     for kind in fault_kinds() {

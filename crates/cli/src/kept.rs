@@ -169,7 +169,7 @@ pub(crate) fn history(args: &Args, command: &HistoryCommand) -> anyhow::Result<E
                     .iter()
                     .map(|(address, simulated, last)| json!({ "address": address, "simulated": simulated, "last_watched_at": last }))
                     .collect();
-                print::json(&told, true)?;
+                print::json(&json!({ "fleets": told }), true)?;
             } else if fleets.is_empty() {
                 out("Nothing has been kept yet.");
             } else {

@@ -21,12 +21,12 @@ pub(crate) fn out(text: &str) {
     }
 }
 
-/// Writes a remark to standard error.
+/// Writes a remark to standard error, with the time: some are read hours later.
 pub(crate) fn remark(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}  {text}", local(dwell_commands::now()));
 }
 
-/// JSON that is safe to show in a terminal: C1 controls escaped like C0 ones.
+/// One object, or one object a line where the output goes on, as JSON that is safe to show in a terminal: C1 controls escaped like C0 ones.
 pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> anyhow::Result<()> {
     let text = if pretty { serde_json::to_string_pretty(value)? } else { serde_json::to_string(value)? };
     let mut safe = String::with_capacity(text.len());

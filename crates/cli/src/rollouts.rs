@@ -6,6 +6,7 @@ use anyhow::bail;
 use dwell_commands::Look;
 use dwell_commands::dto::{EnvVar, RolloutPlan, RolloutRequest, RolloutView, Rule};
 use dwell_commands::words::duration;
+use serde_json::json;
 
 use crate::acting::asked;
 use crate::args::{Args, MarketArgs, RolloutsCommand, RulesCommand, TermsArgs};
@@ -170,7 +171,7 @@ pub(crate) async fn run(args: &Args, command: Option<&RolloutsCommand>) -> anyho
         bail!("no rollout of this fleet is called {name:?}");
     }
     if args.json {
-        print::json(&rollouts, true)?;
+        print::json(&json!({ "rollouts": rollouts }), true)?;
     } else if rollouts.is_empty() {
         out("Nothing was deployed or replaced yet.");
     } else {

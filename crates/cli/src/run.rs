@@ -293,13 +293,31 @@ async fn serve(address: SocketAddr) -> anyhow::Result<Arc<Metrics>> {
     Ok(metrics)
 }
 
+/// What changed, as one object a line: what, of which instance, from what, to what, when it was seen, and why. `instance` is the
+/// whole row as it is now.
+fn event(what: &str, row: &InstanceRow, (from, to): (Option<&str>, Option<&str>), why: &str) -> anyhow::Result<()> {
+    let event = json!({
+        "what": what, "id": row.id, "from": from, "to": to, "at": row.observed_at, "why": why,
+        "observed_at": row.observed_at, "instance": row,
+    });
+    print::json(&event, false)
+}
+
 fn tell(args: &Args, before: Option<&InstanceRow>, row: &InstanceRow) -> anyhow::Result<()> {
     let kind = |row: &InstanceRow| row.flag.as_ref().map(|flag| flag.kind.clone());
     let moved = before.is_some_and(|before| before.state != row.state);
     let flagged = before.map_or(row.flag.is_some(), |before| kind(before) != kind(row));
     if args.json {
-        if moved || flagged || before.is_none() {
-            print::json(&json!({ "observed_at": row.observed_at, "instance": row }), false)?;
+        let why = row.flag.as_ref().map_or(&row.note, |flag| &flag.reason);
+        if before.is_none() {
+            event("seen", row, (None, Some(&row.state)), &row.note)?;
+        }
+        if moved {
+            event("state", row, (before.map(|before| before.state.as_str()), Some(&row.state)), &row.note)?;
+        }
+        if flagged {
+            let (from, to) = (before.and_then(kind), kind(row));
+            event("flag", row, (from.as_deref(), to.as_deref()), why)?;
         }
         return Ok(());
     }

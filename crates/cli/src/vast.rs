@@ -154,7 +154,7 @@ pub(crate) async fn vast(
         VastCommand::Instances { with_manager: false } => {
             let rentals = client.list().await.map_err(dwell_commands::ApiError::from)?;
             if args.json {
-                print::json(&rentals.iter().map(told).collect::<Vec<_>>(), true)?;
+                print::json(&json!({ "rentals": rentals.iter().map(told).collect::<Vec<_>>() }), true)?;
             } else {
                 let mut table = List::new(["Number", "Status", "Wanted", "GPU", "$/h", "Label", "vast.ai says"]);
                 for it in &rentals {

@@ -253,7 +253,7 @@ fn incidents_diagnoses_and_reports_in_a_terminal() {
     }
     assert!(!page.contains('%'), "no percentages that nothing has calibrated:\n{page}");
     let pages = json(&sim.run(&["diagnose", &id, "--json"]));
-    assert_eq!(pages[0]["channels"].as_array().unwrap().len(), 7);
+    assert_eq!(pages["diagnoses"][0]["channels"].as_array().unwrap().len(), 7);
 
     let report = text(&sim.run(&["diagnose", "--report", "markdown"]).stdout);
     assert!(report.starts_with("# Incident report") && report.contains(&id), "{report}");
@@ -351,10 +351,10 @@ fn vast_itself_is_asked_past_the_manager() {
             .unwrap()
     };
     let rentals = json(&ask(&["instances", "--json"]));
-    assert_eq!(rentals.as_array().unwrap().len(), 5);
-    assert!(rentals[0]["actual_status"] == "running" && rentals[0]["label"].is_null(), "{rentals}");
+    assert_eq!(rentals["rentals"].as_array().unwrap().len(), 5);
+    assert!(rentals["rentals"][0]["actual_status"] == "running" && rentals["rentals"][0]["label"].is_null(), "{rentals}");
     assert!(json(&ask(&["user", "--json"]))["credit_dollars"].as_f64().unwrap() > 0.0);
-    let number = rentals[0]["id"].to_string();
+    let number = rentals["rentals"][0]["id"].to_string();
     assert!(text(&ask(&["logs", &number]).stdout).contains("sshd"));
     assert_eq!(ask(&["logs", "7"]).status.code(), Some(4));
 }
@@ -434,7 +434,7 @@ fn a_simulated_card_is_benchmarked_compared_and_called_simulated() {
     assert_eq!(record["card"]["simulated"], true);
     assert!(record["prediction"]["proofs_per_h"].as_f64().unwrap() > 30.0, "{record}");
     let rows = json(&run(&["bench", "compare", one.to_str().unwrap(), other.to_str().unwrap(), "--json"]));
-    let wide = rows.as_array().unwrap().iter().find(|row| row["test"] == "Multiply-add, wide").unwrap();
+    let wide = rows["tests"].as_array().unwrap().iter().find(|row| row["test"] == "Multiply-add, wide").unwrap();
     assert!(wide["ratio"].as_f64().unwrap() < 0.6, "{wide}");
 
     // Figures of other kernels are not set beside these.
@@ -670,5 +670,83 @@ fn a_model_of_gpu_is_written_either_way() {
         let record = json(&sim.run(&["bench", "--simulate", name, "--json"]));
         assert!(record["card"]["name"].as_str().unwrap().contains("RTX 4090"), "{name}: {record}");
         assert!(json(&sim.run(&["predict", name, "--pcie", "20", "--json"]))["prediction"]["least"].is_number());
+    }
+}
+
+/// With --json one object is printed, whatever the command; where the output goes on, one object a line.
+#[test]
+fn every_json_output_is_one_object() {
+    let sim = Sim::serve("evening-four-truths", "1");
+    let id = json(&sim.run(&["fleet", "--json"]))["instances"][0]["id"].as_str().unwrap().to_owned();
+    let record = sim.folder.path().join("record.json");
+    let record = record.to_str().unwrap();
+    assert!(sim.run(&["bench", "--simulate", "rtx-4090", "--out", record]).status.success());
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+            .args(["--manager", &sim.url, "--json"])
+            .args(arguments)
+            .env("DWELL_DATA_DIR", sim.folder.path())
+            .env("VAST_URL", &sim.vast_url)
+            .env("VAST_API_KEY", "any-key-will-do")
+            .output()
+            .unwrap()
+    };
+    for (arguments, name) in [
+        (vec!["fleet"], "instances"),
+        (vec!["show", &id], "row"),
+        (vec!["diagnose"], "incidents"),
+        (vec!["diagnose", &id], "diagnoses"),
+        (vec!["rollouts"], "rollouts"),
+        (vec!["rules"], "rules"),
+        (vec!["journal"], "actions"),
+        (vec!["vast", "instances"], "rentals"),
+        (vec!["vast", "user"], "id"),
+        (vec!["history", "fleets"], "fleets"),
+        (vec!["drill", "faults"], "faults"),
+        (vec!["bench", "check", "--simulate", "rtx-4090"], "cards"),
+        (vec!["bench", "cards"], "simulated"),
+        (vec!["bench", "published"], "figures"),
+        (vec!["bench", "compare", record, record], "tests"),
+        (vec!["offers"], "offers"),
+        (vec!["fleets"], "saved"),
+        (vec!["explain"], "causes"),
+        (vec!["sim", "list"], "scenarios"),
+        (vec!["logs", &id], "lines"),
+        (vec!["manager-logs"], "lines"),
+        (vec!["chart"], "charts"),
+        (vec!["doctor"], "checks"),
+        (vec!["kill", &id, "--dry-run"], "steps"),
+    ] {
+        let output = run(&arguments);
+        let told: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error}: {}{}", text(&output.stdout), text(&output.stderr)));
+        assert!(told.get(name).is_some(), "{arguments:?} has no {name}: {told}");
+    }
+}
+
+/// What `watch` prints says what changed: of whom, from what, to what, when and why. Remarks carry a time.
+#[test]
+fn a_watch_says_what_changed_and_a_remark_when() {
+    let sim = Sim::serve("params-done-silence", "120");
+    let output = sim.run(&["watch", "--json", "--every", "1s", "--for", "12s"]);
+    let events: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |what: &str| events.iter().filter(|event| event["what"] == what).collect::<Vec<_>>();
+    for event in &events {
+        for name in ["what", "id", "from", "to", "at", "why", "instance"] {
+            assert!(event.get(name).is_some(), "{name} is missing in {event}");
+        }
+    }
+    let first = of("seen");
+    assert!(first.iter().all(|event| event["from"].is_null() && event["to"] == event["instance"]["state"]), "{first:?}");
+    let moved = of("state");
+    assert!(moved.iter().any(|event| event["from"] == "registered" && event["to"] == "params_done"), "{events:?}");
+    let flagged = of("flag");
+    assert!(flagged.iter().any(|event| event["to"] == "invisible" && event["why"].as_str().unwrap().contains("params_done")));
+
+    let remarks = text(&sim.run(&["fleet"]).stderr);
+    assert!(!remarks.is_empty());
+    for line in remarks.lines() {
+        let (at, _) = line.split_once("  ").unwrap();
+        assert!(at.ends_with("UTC") && at.len() == "2026-12-02 21:50:03 UTC".len(), "{line}");
     }
 }

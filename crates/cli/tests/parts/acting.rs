@@ -35,7 +35,7 @@ fn state_of(sim: &Sim, id: &str) -> String {
 }
 
 fn rented(sim: &Sim) -> Vec<u64> {
-    let listed = json(&run(sim, &["vast", "instances", "--json"]));
+    let listed = json(&run(sim, &["vast", "instances", "--json"]))["rentals"].take();
     let rentals = listed["rentals"].as_array().or(listed.as_array()).unwrap();
     rentals.iter().filter_map(|it| it["vast_id"].as_u64().or(it["id"].as_u64())).collect()
 }
@@ -87,14 +87,14 @@ fn a_kill_is_done_once_seen_twice_and_written_down() {
     let before = rented(&sim).len();
     let output = run(&sim, &["kill", "d977", "--yes", "--why", "silent for an hour", "--every", "300ms", "--json"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let acts = json(&output);
+    let acts = json(&output)["actions"].take();
     assert_eq!((acts[0]["phase"].as_str(), acts[0]["done"].as_bool()), (Some("verified"), Some(true)), "{acts}");
     assert!(acts[0]["text"].as_str().unwrap().contains("not on vast.ai's in two readings"));
     assert_eq!((state_of(&sim, "d977").as_str(), rented(&sim).len()), ("killed", before - 1));
     let again = run(&sim, &["kill", "d977", "--yes", "--every", "300ms"]);
     assert!(!again.status.success() && text(&again.stdout).contains("it is killed already"), "{}", text(&again.stdout));
 
-    let journal = json(&run(&sim, &["journal", "--json"]));
+    let journal = json(&run(&sim, &["journal", "--json"]))["actions"].take();
     let phases: Vec<&str> = journal[0]["steps"].as_array().unwrap().iter().map(|step| step["phase"].as_str().unwrap()).collect();
     assert_eq!(phases, ["planned", "sent", "answered", "verified"]);
     assert_eq!((journal[0]["who"].as_str(), journal[0]["why"].as_str()), (Some("tester"), Some("silent for an hour")));
@@ -129,7 +129,7 @@ fn rentals_are_stopped_started_labelled_and_destroyed_and_machines_banned() {
     assert!(!rented(&sim).contains(&number.0));
     verified(&["ban", &number.1.to_string(), "--reason", "it hangs", "--yes"]);
     verified(&["unban", &number.1.to_string()]);
-    let journal: Value = json(&run(&sim, &["journal", "--json"]));
+    let journal: Value = json(&run(&sim, &["journal", "--json"]))["actions"].take();
     let deeds: Vec<&str> = journal.as_array().unwrap().iter().map(|act| act["deed"].as_str().unwrap()).collect();
     assert_eq!(deeds, ["unban", "ban", "destroy", "label", "reboot", "start", "stop"]);
     assert!(
@@ -145,7 +145,7 @@ fn rentals_are_stopped_started_labelled_and_destroyed_and_machines_banned() {
 }
 
 fn rollouts(sim: &Sim) -> Value {
-    json(&run(sim, &["rollouts", "--json"]))
+    json(&run(sim, &["rollouts", "--json"]))["rollouts"].take()
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn every_kernel_is_right_through_the_driver_whichever_queue_goes_first() {
             let driver = &driver;
             scope.spawn(move || {
                 let told = driver.run(like, &["bench", "check", "--json"]);
-                let checks = json(&told)[0]["checks"].as_array().unwrap().clone();
+                let checks = json(&told)["cards"][0]["checks"].as_array().unwrap().clone();
                 assert!(told.status.success() && checks.len() == 15, "{like:?}: {told:?}");
                 assert!(checks.iter().all(|check| check["fault"].is_null()), "{like:?}: {checks:?}");
             });
@@ -71,7 +71,8 @@ fn what_is_missing_or_too_old_is_said_in_a_sentence() {
 fn a_card_that_goes_away_or_computes_wrongly_is_found_out() {
     let driver = Driver::new();
     let lost = driver.run("lost=6", &["bench", "check", "--json"]);
-    let faults: Vec<Value> = json(&lost)[0]["checks"].as_array().unwrap().iter().map(|check| check["fault"].clone()).collect();
+    let faults: Vec<Value> =
+        json(&lost)["cards"][0]["checks"].as_array().unwrap().iter().map(|check| check["fault"].clone()).collect();
     let words = faults.last().unwrap().as_str().unwrap();
     assert!(lost.status.code() == Some(1) && faults.len() < 15, "after it is gone nothing more is tried: {faults:?}");
     assert!(words.contains("does not answer any more: unspecified launch failure"), "{words}");

@@ -66,7 +66,7 @@ fn watch(sim: &Sim) -> (Running, String) {
         .unwrap();
     let mut line = String::new();
     BufReader::new(process.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let url = line.trim().strip_prefix("metrics at ").unwrap_or_else(|| panic!("{line}")).to_owned();
+    let url = line.trim().split_once("metrics at ").unwrap_or_else(|| panic!("{line}")).1.to_owned();
     (Running(process), url)
 }
 
