@@ -171,14 +171,24 @@ fn needs_a_person(row: &InstanceRow) -> bool {
     row.flag.as_ref().is_some_and(|flag| flag.kind != "slow")
 }
 
+/// Lines that a followed log shows at once at most.
+const FOLLOWED_MOST: usize = 10_000;
+/// How often a manager is asked whose log is followed.
+const FOLLOW_EVERY: Duration = Duration::from_secs(5);
+/// So long a watch waits for everybody's log before it begins to tell.
+const FIRST_WITHIN: Duration = Duration::from_secs(20);
+
 async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Result<ExitCode> {
     let mut look = look(args)?;
-    // History can show what a manager that is gone once said.
+    let mut outage = Outage::default();
+    // History can show what a manager that is gone once said; and one that is followed may come back.
     if let Err(error) = look.read(id.map(String::as_str)).await {
-        if look.fleet().instances.is_empty() || error.code.ends_with("-id") {
+        if error.code.ends_with("-id") || (look.fleet().instances.is_empty() && !wanted.follow) {
             return Err(error.into());
         }
-        remark(&format!("the manager does not answer ({}); this is what history has", clean(&error.message)));
+        let has = if look.fleet().instances.is_empty() { "it is asked until it does" } else { "this is what history has" };
+        remark(&format!("the manager does not answer ({}); {has}", clean(&error.message)));
+        outage.is_told = true;
     }
     let mut request = LogRequest {
         id: id.cloned(),
@@ -188,42 +198,92 @@ async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Resul
         contains: wanted.contains.clone(),
         limit: Some(wanted.tail),
     };
-    let mut first = true;
-    loop {
+    if !(wanted.follow && outage.is_told) {
         let page = look.logs(&request)?;
-        if let (true, true, Some(source)) = (first, page.lines.is_empty(), &wanted.source) {
+        if let (true, Some(source)) = (page.lines.is_empty(), &wanted.source) {
             // An instance may call a source whatever it likes: what it has written is known as well.
             let all = look.logs(&LogRequest { source: None, contains: None, limit: Some(10_000), ..request.clone() })?;
             let written = all.lines.iter().map(|line| line.source.as_str());
             known("unknown-source", "source of a log", source, dwell_commands::LOG_SOURCES.into_iter().chain(written))?;
         }
+    }
+    if !wanted.follow {
+        let page = look.logs(&request)?;
         if args.json {
-            if wanted.follow {
-                page.lines.iter().try_for_each(|line| print::json(line, false))?;
-            } else {
-                print::json(&page, true)?;
-            }
+            print::json(&page, true)?;
         } else {
             print::lines(&page, wanted.source.is_some());
-            if first && page.lines.is_empty() {
+            if page.lines.is_empty() {
                 remark("no lines");
                 page.silence.as_ref().into_iter().for_each(print::silence);
             }
         }
-        if !wanted.follow {
-            return Ok(ExitCode::SUCCESS);
-        }
-        first = false;
-        if let Some(last) = page.lines.last() {
-            request.after = Some(last.id);
-        }
-        request.limit = Some(10_000);
-        tokio::select! {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut watched = look.watch(FOLLOW_EVERY)?;
+    let mut is_first = true;
+    loop {
+        let (view, is_settled) = tokio::select! {
             _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
-            () = tokio::time::sleep(Duration::from_secs(5)) => {}
+            seen = watched.next() => seen?,
+        };
+        outage.tell(&view);
+        let page = match watched.logs(request.clone()).await {
+            // Who is not known may be, once the manager answers.
+            Err(error) if error.code == "unknown-id" && view.connection.state != "ok" => continue,
+            page => page?,
+        };
+        if args.json {
+            page.lines.iter().try_for_each(|line| print::json(line, false))?;
+        } else {
+            print::lines(&page, wanted.source.is_some());
+            if is_first && is_settled && view.connection.state == "ok" && page.lines.is_empty() {
+                remark("no lines");
+                page.silence.as_ref().into_iter().for_each(print::silence);
+            }
         }
-        if let Err(error) = look.read(id.map(String::as_str)).await {
-            remark(&format!("{}: {}", error.code, clean(&error.message)));
+        is_first &= !is_settled;
+        if let Some(last) = page.lines.last() {
+            (request.after, request.limit) = (Some(last.id), Some(FOLLOWED_MOST));
+        }
+    }
+}
+
+/// Says once that the manager does not answer, and once that it answers again.
+#[derive(Debug, Default)]
+struct Outage {
+    is_told: bool,
+    since: Option<jiff::Timestamp>,
+}
+
+impl Outage {
+    fn tell(&mut self, view: &FleetView) {
+        let connection = &view.connection;
+        match (&connection.error, connection.state.as_str()) {
+            (Some(error), _) => {
+                self.since = self.since.or(connection.failing_since);
+                if !std::mem::replace(&mut self.is_told, true) {
+                    let at = print::local(connection.failing_since.unwrap_or(view.watching.now));
+                    let stands = match view.as_of {
+                        Some(as_of) => format!("what was seen last, {}, stands", print::local(as_of)),
+                        None => "nothing has been seen of it yet".to_owned(),
+                    };
+                    let message = clean(&error.message);
+                    remark(&format!(
+                        "{at}  the manager cannot be reached ({}: {message}); it is asked again; {stands}",
+                        error.code
+                    ));
+                }
+            }
+            (None, "ok") if std::mem::take(&mut self.is_told) => {
+                let at = connection.last_ok_at.unwrap_or(view.watching.now);
+                let after = self
+                    .since
+                    .take()
+                    .map_or_else(String::new, |since| format!(", after {}", duration(at.duration_since(since).as_secs_f64())));
+                remark(&format!("{}  the manager answers again{after}", print::local(at)));
+            }
+            _ => {}
         }
     }
 }
@@ -235,44 +295,43 @@ async fn watch(
     until_flagged: bool,
     metrics: Option<SocketAddr>,
 ) -> anyhow::Result<ExitCode> {
-    let mut look = look(args)?;
+    let look = look(args)?;
     let metrics = match metrics {
         Some(address) => Some(serve(address).await?),
         None => None,
     };
     let began = Instant::now();
+    let end = lasts.map(|lasts| tokio::time::Instant::now() + lasts);
+    let mut watched = look.watch(every)?;
     let mut known: HashMap<String, InstanceRow> = HashMap::new();
-    let mut failing = false;
+    let mut outage = Outage::default();
+    let (mut is_begun, mut has_head) = (false, false);
     loop {
-        let read = look.read(None).await;
-        metrics.iter().for_each(|metrics| metrics.take(read.as_ref().ok()));
-        match read {
-            Ok(view) => {
-                if known.is_empty() && !args.json {
-                    print::head(&view);
-                }
-                if std::mem::take(&mut failing) {
-                    remark("the manager answers again");
-                }
-                for row in &view.instances {
-                    tell(args, known.get(&row.id), row)?;
-                }
-                known = view.instances.iter().map(|row| (row.id.clone(), row.clone())).collect();
-                if until_flagged && view.instances.iter().any(needs_a_person) {
-                    return Ok(ExitCode::from(FLAGGED));
-                }
-            }
-            Err(error) => {
-                failing = true;
-                remark(&format!("{}: {}; the last answer stands", error.code, clean(&error.message)));
-            }
-        }
-        if lasts.is_some_and(|lasts| began.elapsed() + every > lasts) {
-            return Ok(ExitCode::SUCCESS);
-        }
-        tokio::select! {
+        let (view, is_settled) = tokio::select! {
             _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
-            () = tokio::time::sleep(every) => {}
+            // What was to be looked at once is looked at once, however long that takes.
+            () = tokio::time::sleep_until(end.unwrap_or_else(tokio::time::Instant::now)), if end.is_some() && is_begun => {
+                return Ok(ExitCode::SUCCESS);
+            }
+            seen = watched.next() => seen?,
+        };
+        metrics.iter().for_each(|metrics| metrics.take(&view));
+        outage.tell(&view);
+        let is_ok = view.connection.state == "ok";
+        is_begun |= !is_ok && view.connection.failed > 0;
+        if !is_ok || (!has_head && !is_settled && began.elapsed() < FIRST_WITHIN) {
+            continue;
+        }
+        is_begun |= is_settled;
+        if !std::mem::replace(&mut has_head, true) && !args.json {
+            print::head(&view);
+        }
+        for row in &view.instances {
+            tell(args, known.get(&row.id), row)?;
+        }
+        known = view.instances.iter().map(|row| (row.id.clone(), row.clone())).collect();
+        if until_flagged && is_settled && view.instances.iter().any(needs_a_person) {
+            return Ok(ExitCode::from(FLAGGED));
         }
     }
 }

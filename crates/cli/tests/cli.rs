@@ -26,6 +26,9 @@ mod acting;
 #[path = "parts/kept.rs"]
 mod kept;
 
+#[path = "parts/watching.rs"]
+mod watching;
+
 fn dwellctl(folder: &std::path::Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dwellctl"))
         .args(arguments)

@@ -17,21 +17,18 @@ use crate::ApiError;
 use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout, rules};
 use crate::archive::{self, Archive};
 use crate::charts::{self, ChartForm, Source};
-use crate::drive::{Ask, Clock, Driver, KeptDeed, NewNote};
+use crate::drive::{Ask, Clock, Driver, KeptDeed, NewNote, ask_watch};
 use crate::dto::*;
 use crate::hub::Hub;
 use crate::incident;
 use crate::keys::{self, SessionKeys};
 use crate::live::{self, Live, Means};
-use crate::offers::{self, Past};
+use crate::offers;
 use crate::play::{self, Flags, Play};
 use crate::rentals;
 use crate::settings::{Folder, Settings};
 use crate::tables::TableForm;
 use crate::workbench::{self, Workbench};
-
-/// Questions that may wait for the watcher.
-const ASKS_WAITING_MAX: usize = 64;
 
 /// Longest wait for the keychain: a person may have to unlock it. And where the look can do without.
 const KEY_WITHIN: Duration = Duration::from_secs(60);
@@ -172,20 +169,6 @@ pub(crate) fn client_of(ssh: Ssh, address: &str, through: Option<&str>, limits: 
     })
 }
 
-/// The way to a watch, if that goes on.
-fn held(asks: &mpsc::WeakSender<Ask>) -> Result<mpsc::Sender<Ask>, ApiError> {
-    asks.upgrade()
-        .ok_or_else(|| ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again"))
-}
-
-/// Asks a watch, and waits for its answer.
-async fn answer_of<T>(asks: &mpsc::Sender<Ask>, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, ApiError> {
-    let (reply, answer) = oneshot::channel();
-    let ended = || ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again");
-    asks.send(make(reply)).await.map_err(|_| ended())?;
-    answer.await.map_err(|_| ended())
-}
-
 fn unknown_form(format: &str, known: &str) -> ApiError {
     ApiError::new("bad-request", format!("no file of the form {format:?} can be written")).hint(format!("there are: {known}"))
 }
@@ -295,19 +278,10 @@ impl App {
         drill: Option<Play>,
         manager: Option<ManagerClient>,
     ) -> Result<(), ApiError> {
-        let (asks, asked) = mpsc::channel(ASKS_WAITING_MAX);
         let mut state = self.state.lock().await;
         (state.session, state.problem) = (None, None);
         self.hub.reset();
-        let hub = self.hub.clone();
-        // A thread of its own: SQLite blocks, and must not hold up a window.
-        std::thread::Builder::new()
-            .name("dwell-watch".to_owned())
-            .spawn(move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-                Ok(runtime) => runtime.block_on(driver.run(hub, asked)),
-                Err(error) => tracing::error!(%error, "cannot start watching"),
-            })
-            .map_err(|error| ApiError::new("no-thread", format!("cannot start watching: {error}")))?;
+        let asks = driver.begin(self.hub.clone(), None)?;
         let journal = Arc::new(std::sync::Mutex::new(match &manager {
             Some(_) => History::open(&self.folder.history())?,
             None => History::in_memory()?,
@@ -374,7 +348,7 @@ impl App {
             let state = self.state.lock().await;
             state.session.as_ref().ok_or_else(ApiError::no_fleet)?.asks.clone()
         };
-        answer_of(&asks, make).await
+        ask_watch(&asks, make).await
     }
 
     async fn tell(&self, ask: Ask) -> Result<Nothing, ApiError> {
@@ -899,20 +873,7 @@ impl App {
     async fn take_steps(&self, leave: Leave, name: &str, hands: LiveHands, journal: &Journal) -> Result<(), ApiError> {
         let asks = self.state.lock().await.session.as_ref().ok_or_else(ApiError::no_fleet)?.asks.downgrade();
         let may_act = self.still_may().await?;
-        let of_past = asks.clone();
-        let watching = Watching {
-            fleet: Arc::new(move || {
-                let asks = asks.clone();
-                Box::pin(async move { answer_of(&held(&asks)?, Ask::Fleet).await })
-            }),
-            past: Arc::new(move || {
-                let asks = of_past.clone();
-                let read = |reply: oneshot::Sender<Result<Past, ApiError>>| {
-                    Ask::Kept(KeptDeed(Box::new(move |driver| drop(reply.send(driver.with_kept(offers::past))))))
-                };
-                Box::pin(async move { answer_of(&held(&asks)?, read).await? })
-            }),
-        };
+        let watching = Watching::of(asks);
         self.acting.run_rollout(leave, name, Renter { hands, watching }, journal, Patience::default(), may_act)?;
         Ok(())
     }

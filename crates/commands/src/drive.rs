@@ -41,6 +41,8 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 const SLOW_AFTER_FLAG_S: f64 = 300.0;
 /// How often it is looked whether history needs upkeep.
 const KEEP_UP_EVERY: Duration = Duration::from_secs(60);
+/// Questions that may wait for the watcher.
+const ASKS_WAITING_MAX: usize = 64;
 /// How often time is looked at.
 const TICK_EVERY: Duration = Duration::from_millis(100);
 
@@ -151,23 +153,45 @@ impl Driver {
         self
     }
 
+    /// Watches from now on, on a thread of its own: SQLite blocks, and must not hold up who asks. What is seen is shared by `hub`; the
+    /// watch ends when nobody can ask it any more. `every`: between two dashboards, seconds, where it is not the ordinary pace.
+    pub(crate) fn begin(mut self, hub: Hub, every: Option<f64>) -> Result<mpsc::Sender<Ask>, ApiError> {
+        self.one_look = false;
+        self.watch.read_only_telling_logs(false);
+        if let Some(every_s) = every {
+            self.pace = Pace::every(every_s);
+            self.watch.set_pace(self.pace, self.clock.now());
+        }
+        let (asks, asked) = mpsc::channel(ASKS_WAITING_MAX);
+        std::thread::Builder::new()
+            .name("dwell-watch".to_owned())
+            .spawn(move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                Ok(runtime) => runtime.block_on(self.run(hub, asked)),
+                Err(error) => tracing::error!(%error, "cannot start watching"),
+            })
+            .map_err(|error| ApiError::new("no-thread", format!("cannot start watching: {error}")))?;
+        Ok(asks)
+    }
+
     /// One complete look: dashboard, manager's log, the logs that can tell something, and that of `wanted`. Fails only
     /// where the dashboard does, or where nobody is `wanted`.
     pub(crate) async fn look(&mut self, wanted: Option<&str>) -> Result<(), ApiError> {
+        let failures = self.watch.connection().failures;
         self.step(Event::Refresh);
-        self.settle().await?;
+        self.settle(failures).await?;
         if let Some(wanted) = wanted {
             let key = resolve(self.watch.fleet(), wanted)?;
             self.step(Event::LookAt(Some(key)));
-            self.settle().await?;
+            self.settle(0).await?;
         }
         Ok(())
     }
 
-    async fn settle(&mut self) -> Result<(), ApiError> {
+    /// Waits until nothing is under way. `failures` in a row were known before: only a new one is an answer.
+    async fn settle(&mut self, failures: u32) -> Result<(), ApiError> {
         loop {
-            let failure = self.watch.connection().failure.clone();
-            if let Some(failure) = failure {
+            let connection = self.watch.connection();
+            if let Some(failure) = connection.failure.clone().filter(|_| connection.failures != failures) {
                 return Err(failure.into());
             }
             if self.watch.is_settled() && self.under_way.is_empty() {
@@ -395,6 +419,8 @@ impl Driver {
         // Whoever asked may have gone away; then nobody misses the answer.
         match ask {
             Ask::Fleet(reply) => drop(reply.send(self.view())),
+            Ask::Seen(reply) => drop(reply.send((self.view(), self.watch.is_settled()))),
+            Ask::Fresh(reply) => drop(reply.send(self.fresh())),
             Ask::Instance(request, reply) => drop(reply.send(self.instance_page(&request.id))),
             Ask::Logs(request, reply) => drop(reply.send(self.logs(&request))),
             Ask::Incidents(reply) => drop(reply.send(self.incidents())),
@@ -413,6 +439,16 @@ impl Driver {
                 (self.slow_at, self.slow_on_flag) = (None, false);
                 self.set_speed(speed);
             }
+        }
+    }
+
+    /// What is seen, where the manager answers: what stands since an outage says nothing of now.
+    fn fresh(&self) -> Result<FleetView, ApiError> {
+        let connection = self.watch.connection();
+        match (&connection.failure, connection.last_ok_at) {
+            (Some(failure), _) => Err(failure.clone().into()),
+            (None, None) => Err(ApiError::new("not-read-yet", "the manager has not answered yet")),
+            (None, Some(_)) => Ok(self.view()),
         }
     }
 
@@ -667,6 +703,9 @@ pub(crate) struct NewNote {
 #[derive(Debug)]
 pub(crate) enum Ask {
     Fleet(oneshot::Sender<FleetView>),
+    /// With whether all that is to be read has been read.
+    Seen(oneshot::Sender<(FleetView, bool)>),
+    Fresh(oneshot::Sender<Result<FleetView, ApiError>>),
     Instance(InstanceRequest, oneshot::Sender<Result<InstancePage, ApiError>>),
     Logs(LogRequest, oneshot::Sender<Result<LogPage, ApiError>>),
     Incidents(oneshot::Sender<Incidents>),
@@ -691,6 +730,17 @@ impl std::fmt::Debug for KeptDeed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("KeptDeed")
     }
+}
+
+/// Asks a watch, and waits for its answer.
+pub(crate) async fn ask_watch<T>(asks: &mpsc::Sender<Ask>, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, ApiError> {
+    let (reply, answer) = oneshot::channel();
+    asks.send(make(reply)).await.map_err(|_| watch_ended())?;
+    answer.await.map_err(|_| watch_ended())
+}
+
+pub(crate) fn watch_ended() -> ApiError {
+    ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again")
 }
 
 /// The lines in which known words are looked for.

@@ -81,6 +81,12 @@ dto! {
         /// Next try; `null` while asking, or when only the operator can change something.
         #[ts(type = "string | null")]
         next_try_at: Option<Timestamp>,
+        /// Answers since this watch began.
+        #[ts(type = "number")]
+        answered: u64,
+        /// Failures to get one since this watch began.
+        #[ts(type = "number")]
+        failed: u64,
         /// The manager's clock minus the operator's, seconds.
         clock_skew_s: Option<f64>,
         /// Age of the manager's copy of vast.ai's records at its latest answer, seconds; `null` before the first copy.

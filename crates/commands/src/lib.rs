@@ -58,7 +58,7 @@ pub const STATES: [&str; 6] = ["loading", "registered", "params_done", "bench_do
 /// Sources of an instance's log that its image is known to ship, and the manager's own.
 pub const LOG_SOURCES: [&str; 6] = ["setup", "benchdaemon", "benchout", "cuzk", "curio", "manager"];
 
-pub use look::{Look, Planned, PlannedRollout, manager_answers};
+pub use look::{Look, Planned, PlannedRollout, Watched, manager_answers};
 pub use metrics::Metrics;
 pub use offers::{managers_needs, offers_of_account};
 pub use secrecy::SecretString;

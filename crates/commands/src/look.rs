@@ -7,12 +7,14 @@ use std::time::Duration;
 use dwell_clients::{Limits, ManagerClient, VastClient};
 use dwell_diagnosis::Check;
 use dwell_history::History;
+use tokio::sync::mpsc;
 
 use crate::ApiError;
 use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout, rules};
 use crate::app::client_of;
-use crate::drive::{Clock, Driver};
+use crate::drive::{Ask, Clock, Driver, ask_watch, watch_ended};
 use crate::dto::*;
+use crate::hub::Hub;
 use crate::keys;
 use crate::live::{self, Live, Means};
 use crate::offers;
@@ -27,6 +29,27 @@ pub struct Look {
     folder: Folder,
     fleet: String,
     patience: Patience,
+}
+
+/// A fleet that is watched, as a terminal sees it: by the window's own loop.
+#[derive(Debug)]
+pub struct Watched {
+    asks: mpsc::Sender<Ask>,
+    news: mpsc::Receiver<Patch>,
+}
+
+impl Watched {
+    /// Waits until there is something new, and gives all that is seen; with whether all that is to be read has been read.
+    pub async fn next(&mut self) -> Result<(FleetView, bool), ApiError> {
+        self.news.recv().await.ok_or_else(watch_ended)?;
+        while self.news.try_recv().is_ok() {}
+        ask_watch(&self.asks, Ask::Seen).await
+    }
+
+    /// Kept log lines. Where they are an instance's, its log is read before others from now on.
+    pub async fn logs(&self, request: LogRequest) -> Result<LogPage, ApiError> {
+        ask_watch(&self.asks, |reply| Ask::Logs(request, reply)).await?
+    }
 }
 
 /// How often it is looked whether there is something to tell.
@@ -65,6 +88,9 @@ pub async fn manager_answers(address: &str, through: Option<&str>, within: Optio
     client.dashboard(crate::now).await?;
     Ok(())
 }
+
+/// While steps of a rollout are taken the fleet is read so often, seconds, where not oftener.
+const READ_EVERY_MOST_S: f64 = 10.0;
 
 /// Looks that are made after one another at most.
 const LOOKS_MAX: usize = 6;
@@ -131,6 +157,13 @@ impl Look {
     pub async fn read(&mut self, wanted: Option<&str>) -> Result<FleetView, ApiError> {
         self.driver.look(wanted).await?;
         Ok(self.driver.view())
+    }
+
+    /// Watches from now on: reads again and again, whatever fails, and everybody's log.
+    pub fn watch(self, every: Duration) -> Result<Watched, ApiError> {
+        let hub = Hub::default();
+        let news = hub.subscribe();
+        Ok(Watched { asks: self.driver.begin(hub, Some(every.as_secs_f64()))?, news })
     }
 
     /// What is known, after a [`Look::read`] or from history alone.
@@ -243,26 +276,14 @@ impl Look {
             false => Err("the fleet was made read-only".to_owned()),
         };
         let address = self.driver.view().watching.address;
-        let driver = Arc::new(tokio::sync::Mutex::new(self.driver));
-        let of_past = Arc::clone(&driver);
-        let watching = Watching {
-            fleet: Arc::new(move || {
-                let driver = Arc::clone(&driver);
-                Box::pin(async move {
-                    let mut driver = driver.lock().await;
-                    driver.look(None).await?;
-                    Ok(driver.view())
-                })
-            }),
-            past: Arc::new(move || {
-                let driver = Arc::clone(&of_past);
-                Box::pin(async move { driver.lock().await.with_kept(offers::past) })
-            }),
-        };
+        let asks = self.driver.begin(Hub::default(), Some(self.patience.between_s.min(READ_EVERY_MOST_S)))?;
+        let watching = Watching::of(asks.downgrade());
         let acting = Acting::default();
         let running = acting.run_rollout(leave, name, Renter { hands, watching }, &journal, patience, Arc::new(may_act))?;
         let running = running.ok_or_else(|| ApiError::new("bug", "its steps are taken already"))?;
         let mut told: Option<RolloutView> = None;
+        // The watch goes on for as long as its steps are taken.
+        let _asks = asks;
         loop {
             let ended = running.is_finished();
             let now = rolling::told(&journal, &address)?.rollouts.into_iter().find(|it| it.name == name);

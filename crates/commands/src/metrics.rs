@@ -77,9 +77,17 @@ pub struct Metrics {
     reads: Family<ByResult, Counter>,
     entered: Family<ByState, Counter>,
     raised: Family<ByFlag, Counter>,
-    /// State and flag of each instance when it was last seen. Held while a reading is taken in and while metrics are told: none is
-    /// told half.
-    before: Mutex<HashMap<String, (String, Option<String>)>>,
+    /// Held while a view is taken in and while metrics are told: none is told half.
+    before: Mutex<Before>,
+}
+
+/// What was seen last.
+#[derive(Debug, Default)]
+struct Before {
+    /// State and flag of each instance.
+    instances: HashMap<String, (String, Option<String>)>,
+    /// Readings that succeeded and that failed.
+    readings: (u64, u64),
 }
 
 impl Default for Metrics {
@@ -137,13 +145,23 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Takes in a reading; `None`: it failed, and what was seen last stands.
-    pub fn take(&self, view: Option<&FleetView>) {
+    /// Takes in what is seen. Where the latest reading failed, what was seen last stands.
+    pub fn take(&self, view: &FleetView) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = if view.is_some() { "ok" } else { "failed" };
-        self.reads.get_or_create(&ByResult { result: result.to_owned() }).inc();
-        self.up.set(i64::from(view.is_some()));
-        let Some(view) = view else { return };
+        let readings = (view.connection.answered, view.connection.failed);
+        for (result, now, known) in [("ok", readings.0, before.readings.0), ("failed", readings.1, before.readings.1)] {
+            // A watch that began anew counts from nothing.
+            let new = now.checked_sub(known).unwrap_or(now);
+            if new > 0 {
+                self.reads.get_or_create(&ByResult { result: result.to_owned() }).inc_by(new);
+            }
+        }
+        before.readings = readings;
+        let is_up = view.connection.state == "ok";
+        self.up.set(i64::from(is_up));
+        if !is_up {
+            return;
+        }
         if let Some(as_of) = view.as_of {
             self.last_answer.set(as_of.as_millisecond() as f64 / 1000.0);
         }
@@ -168,7 +186,7 @@ impl Metrics {
         self.proofs.set(summary.benchmarked_proofs_per_h);
         self.per_proof.set(summary.dollars_per_proof.unwrap_or(f64::NAN));
         self.not_told.set((summary.price_not_told + summary.rate_not_told) as f64);
-        self.take_instances(view, &mut before);
+        self.take_instances(view, &mut before.instances);
     }
 
     fn take_instances(&self, view: &FleetView, before: &mut HashMap<String, (String, Option<String>)>) {

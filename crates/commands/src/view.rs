@@ -129,6 +129,8 @@ fn connection_view(watch: &Watch, context: &Context) -> ConnectionView {
         last_ok_at: connection.last_ok_at,
         failing_since: connection.failing_since,
         next_try_at: connection.next_try_at,
+        answered: connection.answered,
+        failed: connection.failed,
         clock_skew_s: connection.clock_skew_s,
         vast_cache_age_s: watch.fleet().vast_cache_age_s(),
         rows_unusable: connection.rows_unusable,

@@ -19,6 +19,10 @@ const NEVER_FULL_BELOW_LINES: usize = 9_000;
 const MANAGER_LOG_LINES: usize = 5_000;
 /// Lines asked for beyond those known to be new, to overlap what is known.
 const OVERLAP_LINES: u64 = 20;
+/// Between two dashboards at least, seconds.
+const LEAST_BETWEEN_S: f64 = 0.1;
+/// What an operator has to change (a login page) is asked for anew so often, seconds: nobody may sit before a watch in a terminal.
+const LOGIN_AGAIN_S: f64 = 60.0;
 /// Log readings asked for at most after one answer, and at most under way at once.
 const LOG_READS_MAX: usize = 64;
 const LOG_READS_AT_ONCE: usize = 8;
@@ -36,7 +40,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { dashboard_s: 10.0, manager_log_s: 30.0, back_off_most_s: 60.0 }
+        Self { dashboard_s: 10.0, manager_log_s: 30.0, back_off_most_s: 20.0 }
     }
 }
 
@@ -49,6 +53,12 @@ impl Pace {
             manager_log_s: ordinary.manager_log_s.max(speed * 1.0),
             back_off_most_s: ordinary.back_off_most_s.max(speed * 2.0),
         }
+    }
+
+    /// A pace with so many seconds between two dashboards.
+    pub fn every(seconds: f64) -> Self {
+        let dashboard_s = seconds.max(LEAST_BETWEEN_S);
+        Self { dashboard_s, manager_log_s: dashboard_s.max(Self::default().manager_log_s), back_off_most_s: dashboard_s * 2.0 }
     }
 
     /// Answers further apart than this leave a gap.
@@ -144,6 +154,10 @@ pub struct Connection {
     pub clock_skew_s: Option<f64>,
     /// Rows of the latest answer that could not be read, or named nobody.
     pub rows_unusable: usize,
+    /// Answers, and failures to get one, since this watch began.
+    pub answered: u64,
+    /// The failures.
+    pub failed: u64,
     /// Latest answer set aside.
     pub rejected: Option<Rejected>,
     /// What a simulator says of itself.
@@ -254,6 +268,7 @@ impl Watch {
     /// Changes how often things are read, from now on.
     pub fn set_pace(&mut self, pace: Pace, now: Timestamp) {
         self.pace = pace;
+        self.fleet.set_gap_after_s(pace.gap_after_s());
         let soonest = |due: Option<Timestamp>, wait_s: f64| due.map(|at| at.min(shift(now, wait_s)));
         self.connection.next_try_at = soonest(self.connection.next_try_at, pace.dashboard_s);
         self.manager_log_due_at = soonest(self.manager_log_due_at, pace.manager_log_s);
@@ -318,6 +333,8 @@ impl Watch {
             rows_unusable: snapshot.rows_unreadable + observed.rows_unusable,
             rejected: observed.rejected,
             simulated,
+            answered: self.connection.answered + 1,
+            failed: self.connection.failed,
             ..Connection::default()
         };
         if observed.rejected.is_some() {
@@ -347,8 +364,10 @@ impl Watch {
         self.asking = false;
         let failures = self.connection.failures.saturating_add(1);
         let wait_s = (self.pace.dashboard_s * f64::from(1u32 << (failures - 1).min(6))).min(self.pace.back_off_most_s);
-        // A login page or a wrong address does not get better by asking again.
-        let hopeless = matches!(error.code, Code::Unauthorised | Code::BadAddress | Code::NoCertificates);
+        // A wrong address does not get better by asking again; somebody can log in.
+        let hopeless = matches!(error.code, Code::BadAddress | Code::NoCertificates);
+        let wait_s = if error.code == Code::Unauthorised { wait_s.max(LOGIN_AGAIN_S) } else { wait_s };
+        self.connection.failed += 1;
         self.connection.failures = failures;
         self.connection.failing_since.get_or_insert(now);
         self.connection.next_try_at = (!hopeless).then(|| shift(now, wait_s));

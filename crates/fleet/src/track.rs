@@ -233,6 +233,11 @@ impl Fleet {
         }
     }
 
+    /// From now on answers further apart than this leave a [`Gap`].
+    pub fn set_gap_after_s(&mut self, gap_after_s: f64) {
+        self.gap_after_s = gap_after_s;
+    }
+
     /// Takes up instances known from earlier runs, the stays of others long gone, and the highest key ever used.
     pub fn remember(&mut self, instances: Vec<Instance>, past_stays: Vec<(State, Kind, Stay)>, highest_key: u64) {
         for instance in instances {

@@ -79,6 +79,14 @@ failing_since: string | null,
  */
 next_try_at: string | null, 
 /**
+ * Answers since this watch began.
+ */
+answered: number, 
+/**
+ * Failures to get one since this watch began.
+ */
+failed: number, 
+/**
  * The manager's clock minus the operator's, seconds.
  */
 clock_skew_s: number | null, 

@@ -44,7 +44,7 @@ fn get(url: &str) -> Option<String> {
 }
 
 /// Asks again until there is an answer that will do.
-fn wait_for(url: &str, good: impl Fn(&str) -> bool) -> String {
+pub(crate) fn wait_for(url: &str, good: impl Fn(&str) -> bool) -> String {
     let began = Instant::now();
     loop {
         let answer = get(url);

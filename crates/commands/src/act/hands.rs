@@ -7,11 +7,12 @@ use std::time::Duration;
 use dwell_clients::{Code, Create, FetchError, ManagerClient, VastClient};
 use dwell_fleet::{FlagKind, State, Timestamp};
 use dwell_wire::DeployRequest;
+use tokio::sync::{mpsc, oneshot};
 
 use super::perform::{Deed, Hands, SeenRental, SeenRow, Target};
 use super::rollout::{Order, Rents, Standing, Terms};
 use crate::ApiError;
-use crate::drive::Clock;
+use crate::drive::{Ask, Clock, KeptDeed, ask_watch, watch_ended};
 use crate::dto::{FleetView, OfferView};
 use crate::keys;
 use crate::offers::{self, Past};
@@ -31,6 +32,26 @@ pub(crate) struct Watching {
     pub(crate) fleet: Asked<FleetView>,
     /// What it has seen, as far as it tells of offers.
     pub(crate) past: Asked<Past>,
+}
+
+impl Watching {
+    /// By a watch that goes on without them.
+    pub(crate) fn of(asks: mpsc::WeakSender<Ask>) -> Self {
+        let of_past = asks.clone();
+        Self {
+            fleet: Arc::new(move || {
+                let asks = asks.clone();
+                Box::pin(async move { ask_watch(&asks.upgrade().ok_or_else(watch_ended)?, Ask::Fresh).await? })
+            }),
+            past: Arc::new(move || {
+                let asks = of_past.clone();
+                let read = |reply: oneshot::Sender<Result<Past, ApiError>>| {
+                    Ask::Kept(KeptDeed(Box::new(move |driver| drop(reply.send(driver.with_kept(offers::past))))))
+                };
+                Box::pin(async move { ask_watch(&asks.upgrade().ok_or_else(watch_ended)?, read).await? })
+            }),
+        }
+    }
 }
 
 impl std::fmt::Debug for Watching {

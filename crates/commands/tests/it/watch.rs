@@ -61,7 +61,7 @@ fn a_dashboard_is_asked_for_at_its_pace_and_never_twice_at_once() {
 }
 
 #[test]
-fn failures_are_waited_out_longer_and_longer_and_a_login_page_is_not_asked_again() {
+fn after_a_failure_the_manager_is_asked_again_within_two_readings_and_behind_a_login_page_once_a_minute() {
     let mut watch = watch();
     watch.step(Event::Tick, at(0));
     let mut now = 0;
@@ -73,12 +73,16 @@ fn failures_are_waited_out_longer_and_longer_and_a_login_page_is_not_asked_again
         now = next.as_second() - at(0).as_second();
         assert_eq!(asked(&watch.step(Event::Tick, at(now))), ["dashboard"]);
     }
-    assert_eq!(waits, [10, 20, 40, 60, 60, 60]);
+    assert_eq!(waits, [10, 20, 20, 20, 20, 20]);
     assert_eq!((watch.connection().failing_since, watch.connection().failures), (Some(at(0)), 6));
     watch.step(failure(Code::Unauthorised), at(now));
+    assert!(asked(&watch.step(Event::Tick, at(now + 59))).is_empty(), "somebody has to log in");
+    assert_eq!(asked(&watch.step(Event::Tick, at(now + 60))), ["dashboard"]);
+    watch.step(failure(Code::BadAddress), at(now + 60));
     assert!(asked(&watch.step(Event::Tick, at(now + 86_400))).is_empty(), "only the operator can change this");
     assert_eq!(asked(&watch.step(Event::Refresh, at(now + 86_401))), ["dashboard"]);
     watch.step(answer(now + 86_402, 0), at(now + 86_402));
+    assert_eq!((watch.connection().answered, watch.connection().failed), (1, 8));
     assert!(watch.connection().failure.is_none() && watch.connection().failing_since.is_none());
 }
 

@@ -1,0 +1,262 @@
+//! Whatever watches in a terminal goes on after an outage: `watch`, its metrics, `logs --follow`, a rollout.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::{Sim, json, text};
+
+/// A way to a manager that can be shut. It counts the requests that were let through.
+struct Gate {
+    url: String,
+    is_open: Arc<AtomicBool>,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Gate {
+    fn before(url: &str) -> Self {
+        let to = url.trim_start_matches("http://").to_owned();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (is_open, requests) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+        let (open, count) = (Arc::clone(&is_open), Arc::clone(&requests));
+        std::thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                if !open.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let Ok(far) = TcpStream::connect(&to) else { continue };
+                let _ = (near.set_read_timeout(Some(BEAT)), far.set_read_timeout(Some(BEAT)));
+                let (back, forth) = ((far.try_clone().unwrap(), near.try_clone().unwrap()), (near, far));
+                for (from, into) in [back, forth] {
+                    let (open, count) = (Arc::clone(&open), Arc::clone(&count));
+                    std::thread::spawn(move || carry(from, into, &open, &count));
+                }
+            }
+        });
+        Self { url, is_open, requests }
+    }
+
+    fn set_open(&self, open: bool) {
+        self.is_open.store(open, Ordering::SeqCst);
+    }
+
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
+    }
+}
+
+/// How often it is looked whether a gate is shut.
+const BEAT: Duration = Duration::from_millis(50);
+
+fn carry(mut from: TcpStream, mut into: TcpStream, open: &AtomicBool, requests: &AtomicUsize) {
+    let mut bytes = [0; 65536];
+    while open.load(Ordering::SeqCst) {
+        match from.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => {
+                requests.fetch_add(usize::from(bytes.starts_with(b"GET /api")), Ordering::SeqCst);
+                if into.write_all(&bytes[..count]).is_err() {
+                    break;
+                }
+            }
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {}
+            Err(_) => break,
+        }
+    }
+    let _ = (from.shutdown(std::net::Shutdown::Both), into.shutdown(std::net::Shutdown::Both));
+}
+
+/// What a process has said so far.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<String>>);
+
+impl Said {
+    fn of(from: impl Read + Send + 'static) -> Self {
+        let said = Self::default();
+        let into = said.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(from).lines().map_while(Result::ok) {
+                into.0.lock().unwrap().push_str(&format!("{line}\n"));
+            }
+        });
+        said
+    }
+
+    fn so_far(&self) -> String {
+        self.0.lock().unwrap().clone()
+    }
+
+    fn until(&self, what: &str, good: impl Fn(&str) -> bool) -> String {
+        let began = Instant::now();
+        loop {
+            let said = self.so_far();
+            if good(&said) {
+                return said;
+            }
+            assert!(began.elapsed() < Duration::from_secs(90), "never: {what}\n{said}");
+            std::thread::sleep(BEAT);
+        }
+    }
+}
+
+/// `dwellctl` in the background, ended with the test.
+struct Background {
+    process: Child,
+    out: Said,
+    err: Said,
+}
+
+impl Background {
+    fn run(folder: &std::path::Path, arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+            .args(arguments)
+            .env("DWELL_DATA_DIR", folder)
+            .env_remove("DWELL_MANAGER")
+            .env("TZ", "UTC")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = Said::of(process.stdout.take().unwrap());
+        let err = Said::of(process.stderr.take().unwrap());
+        Self { process, out, err }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Every outage is told once, and its end once.
+fn told(said: &str) -> (usize, usize) {
+    (said.matches("the manager cannot be reached").count(), said.matches("the manager answers again").count())
+}
+
+#[test]
+fn a_watch_goes_on_after_an_outage_and_says_so_once() {
+    let sim = Sim::serve("params-done-silence", "60");
+    let gate = Gate::before(&sim.url);
+    let watch = Background::run(sim.folder.path(), &["--manager", &gate.url, "watch", "--every", "500ms"]);
+    watch.out.until("the head", |said| said.contains("proofs/h"));
+    for outage in 1..=2 {
+        gate.set_open(false);
+        watch.err.until("the outage", |said| told(said) == (outage, outage - 1));
+        std::thread::sleep(Duration::from_secs(4));
+        let before = gate.requests();
+        gate.set_open(true);
+        let said = watch.err.until("its end", |said| told(said) == (outage, outage));
+        assert!(said.lines().last().unwrap().contains("UTC  the manager answers again, after "), "{said}");
+        let asked_again = Instant::now();
+        while gate.requests() < before + 3 {
+            assert!(asked_again.elapsed() < Duration::from_secs(30), "it is asked again and again");
+            std::thread::sleep(BEAT);
+        }
+    }
+    let changes = watch.out.so_far().lines().count();
+    watch.out.until("changes after the outages", |said| said.lines().count() > changes);
+    assert_eq!(told(&watch.err.so_far()), (2, 2));
+}
+
+#[test]
+fn a_watch_may_begin_before_its_manager() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}");
+    let watch = Background::run(folder.path(), &["--manager", &url, "watch", "--every", "500ms"]);
+    watch.err.until("that nobody answers", |said| told(said) == (1, 0) && said.contains("nothing has been seen of it yet"));
+    std::thread::sleep(Duration::from_secs(2));
+    let port = port.to_string();
+    let _manager = Background::run(folder.path(), &["sim", "serve", "params-done-silence", "--speed", "60", "--port", &port]);
+    watch.err.until("that it answers", |said| told(said) == (1, 1));
+    watch.out.until("the head", |said| said.contains("proofs/h"));
+}
+
+#[test]
+fn metrics_say_down_and_up_again() {
+    let sim = Sim::serve("params-done-silence", "1");
+    let gate = Gate::before(&sim.url);
+    let arguments = ["--manager", &gate.url, "watch", "--every", "500ms", "--metrics", "127.0.0.1:0"];
+    let watch = Background::run(sim.folder.path(), &arguments);
+    let said = watch.err.until("the address", |said| said.contains("metrics at "));
+    let url = said.lines().find_map(|line| line.strip_prefix("metrics at ")).unwrap().to_owned();
+    let until = |good: &str| crate::metrics::wait_for(&url, |metrics| metrics.contains(good));
+    until("\ndwell_manager_up 1\n");
+    gate.set_open(false);
+    let down = until("\ndwell_manager_up 0\n");
+    assert!(down.contains("dwell_reads_total{result=\"failed\"}"), "{down}");
+    gate.set_open(true);
+    until("\ndwell_manager_up 1\n");
+}
+
+#[test]
+fn a_followed_log_goes_on_after_an_outage() {
+    let sim = Sim::serve("params-done-silence", "60");
+    let gate = Gate::before(&sim.url);
+    let fleet = json(&sim.run(&["fleet", "--json"]));
+    let running = fleet["instances"].as_array().unwrap().iter().find(|row| row["state"] == "running").unwrap();
+    let id = running["id"].as_str().unwrap().to_owned();
+    let follow = Background::run(sim.folder.path(), &["--manager", &gate.url, "logs", &id, "--follow", "-n", "5"]);
+    follow.out.until("its newest lines", |said| said.lines().count() >= 5);
+    gate.set_open(false);
+    follow.err.until("the outage", |said| told(said) == (1, 0));
+    let before = follow.out.so_far().lines().count();
+    gate.set_open(true);
+    follow.err.until("its end", |said| told(said) == (1, 1));
+    follow.out.until("newer lines", |said| said.lines().count() > before);
+}
+
+#[test]
+fn a_deployment_goes_on_after_an_outage() {
+    let sim = Sim::serve("stuck-wave-rollout", "60");
+    let gate = Gate::before(&sim.url);
+    let folder = sim.folder.path();
+    let run = |arguments: &[&str]| {
+        let output = crate::dwellctl(folder, arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        output
+    };
+    run(&["fleets", "add", "sim", &gate.url]);
+    run(&["fleets", "allow-acting", "sim"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwellctl"));
+    let arguments = [
+        "deploy",
+        "1",
+        "--gpu",
+        "RTX 4090",
+        "--budget",
+        "2",
+        "--every",
+        "500ms",
+        "--running-within",
+        "12h",
+        "--why",
+        "more",
+        "--yes",
+    ];
+    let mut deploy = command
+        .args(arguments)
+        .env("DWELL_DATA_DIR", folder)
+        .env("VAST_URL", &sim.vast_url)
+        .env("VAST_API_KEY", "any-key-will-do")
+        .env_remove("DWELL_MANAGER")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (out, err) = (Said::of(deploy.stdout.take().unwrap()), Said::of(deploy.stderr.take().unwrap()));
+    let deploy = Background { process: deploy, out, err };
+    deploy.out.until("that it is on its way", |said| said.contains("coming"));
+    gate.set_open(false);
+    std::thread::sleep(Duration::from_secs(5));
+    let before = gate.requests();
+    gate.set_open(true);
+    deploy.out.until("its end", |said| said.contains("ended: 1 of 1 done"));
+    assert!(gate.requests() > before + 3, "{} {}", deploy.out.so_far(), deploy.err.so_far());
+}
