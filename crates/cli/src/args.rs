@@ -313,6 +313,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         act: Act,
     },
+    /// Show the manager's list of bad hosts: machines on which every instance is destroyed within a minute, why, and since when.
+    BadHosts,
     /// Take machines off the manager's list of bad hosts.
     Unban {
         #[command(flatten)]

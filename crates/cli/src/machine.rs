@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use dwell_commands::dto::*;
 use dwell_commands::words::duration;
 use dwell_commands::{ApiError, App, Look, manager_answers};
+use serde_json::json;
 
 use crate::args::Args;
-use crate::list::Form;
+use crate::list::{Form, List};
 use crate::print::{self, clean, local, out, remark};
 use crate::vast;
 
@@ -181,6 +183,34 @@ fn prover(prover: &ProverPanel) {
         let card = worker.card.map_or_else(|| "?".to_owned(), |card| card.to_string());
         out(&format!("  worker on card {card}: {}, {}", clean(&worker.state), told(worker.busy_s, " s at its partition")));
     }
+}
+
+/// `dwellctl bad-hosts`: the manager's own list, the newest first.
+pub(crate) async fn bad_hosts(args: &Args, look: &Look) -> anyhow::Result<ExitCode> {
+    let manager = look.manager().context("a fleet without a manager has no list of bad hosts")?;
+    let mut hosts = manager.bad_hosts().await.map_err(ApiError::from)?;
+    hosts.sort_by(|one, other| other.added_at.cmp(&one.added_at).then_with(|| one.machine_id.cmp(&other.machine_id)));
+    if args.json {
+        // The manager's own names: what it did not say is null.
+        let told: Vec<_> = hosts
+            .iter()
+            .map(|host| json!({ "machine_id": host.machine_id, "reason": host.reason, "added_at": host.added_at }))
+            .collect();
+        print::json(&json!({ "bad_hosts": told }), true)?;
+    } else if hosts.is_empty() {
+        out("the manager's list of bad hosts is empty");
+    } else {
+        let mut list = List::new(["MACHINE", "SINCE", "REASON"]);
+        for host in &hosts {
+            list.add_row([
+                clean(host.machine_id.as_deref().unwrap_or("unknown")),
+                host.added_at.map_or_else(|| "unknown".to_owned(), local),
+                clean(host.reason.as_deref().unwrap_or("unknown")),
+            ]);
+        }
+        list.show(Form::default());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Nothing is saved of a manager that does not answer, unless that is meant.

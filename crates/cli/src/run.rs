@@ -131,6 +131,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Label { label, act } => acting::act(args, "label", Some(label), act).await,
         Command::Ban { reason, act } => acting::act(args, "ban", Some(reason), act).await,
         Command::Unban { act } => acting::act(args, "unban", None, act).await,
+        Command::BadHosts => machine::bad_hosts(args, &look(args)?).await,
         Command::Journal { limit } => acting::journal(args, *limit),
         Command::Chart { wanted } => kept::chart(args, wanted),
         Command::History { command } => kept::history(args, command),

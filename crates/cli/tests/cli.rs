@@ -753,3 +753,39 @@ fn a_watch_says_what_changed_and_a_remark_when() {
         assert!(at.ends_with("UTC") && at.len() == "2026-12-02 21:50:03 UTC".len(), "{line}");
     }
 }
+
+/// The manager's list of bad hosts is what curl reads, with why and since when.
+#[test]
+fn the_managers_bad_hosts_are_listed_with_reason_and_date() {
+    let sim = Sim::serve("healthy-fleet", "0");
+    assert!(text(&sim.run(&["bad-hosts"]).stdout).contains("empty"));
+    let post = |machine: &str, reason: &str| {
+        let body = format!(r#"{{"machine_id":"{machine}","reason":"{reason}"}}"#);
+        let sent = Command::new("curl")
+            .args([
+                "-sS",
+                "-f",
+                "-X",
+                "POST",
+                "-H",
+                "Content-Type: application/json",
+                "-d",
+                &body,
+                &format!("{}/bad-host", sim.url),
+            ])
+            .output()
+            .unwrap();
+        assert!(sent.status.success(), "{}", text(&sent.stderr));
+    };
+    post("20043", "falls off the bus");
+    post("20044", "\\u001b[31mred");
+    let hosts = json(&sim.run(&["bad-hosts", "--json"]));
+    let hosts = hosts["bad_hosts"].as_array().unwrap();
+    assert_eq!(hosts.len(), 2, "{hosts:?}");
+    assert!(hosts.iter().any(|it| it["machine_id"] == "20043" && it["reason"] == "falls off the bus"), "{hosts:?}");
+    assert!(hosts.iter().all(|it| it["added_at"].is_string()), "{hosts:?}");
+    let said = text(&sim.run(&["bad-hosts"]).stdout);
+    assert!(said.contains("20043") && said.contains("falls off the bus") && said.contains("UTC"), "{said}");
+    assert!(!said.contains('\u{1b}'), "what the manager keeps is no terminal's command: {said:?}");
+    assert_eq!(run_alone(sim.folder.path(), &["-m", "http://127.0.0.1:9", "bad-hosts"]).status.code(), Some(3));
+}
