@@ -325,6 +325,10 @@ impl Watch {
 
     fn answered(&mut self, snapshot: Snapshot, simulated: Option<String>, now: Timestamp, effects: &mut Vec<Effect>) {
         self.asking = false;
+        if self.connection.failure.is_some() {
+            // A buffer may have overflowed meanwhile: how many lines it holds then says nothing of how many are new.
+            self.read_lines.clear();
+        }
         let observed = self.fleet.observe(&snapshot);
         self.connection = Connection {
             last_ok_at: Some(now),

@@ -11,6 +11,7 @@ mod incidents;
 mod machines;
 mod misbehaving;
 mod secrets;
+mod soak;
 mod table;
 mod vast;
 mod watch;
