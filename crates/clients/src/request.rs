@@ -177,6 +177,16 @@ mod tests {
         assert_eq!(Call::add_bad_host("40999", "x").body.unwrap(), b"{\"machine_id\":\"40999\",\"reason\":\"x\"}\n");
     }
 
+    /// The manager's source: `DeployRequest{OfferID, MachineID int; MinRate float64; Disk int}`. Its decoder takes no 250.0 for an int.
+    #[test]
+    fn a_deploy_has_integers_where_the_manager_has_them() {
+        let wanted = wire::DeployRequest { offer_id: 7, machine_id: 40, min_rate: 30.0, disk: 250 };
+        let body: serde_json::Value = serde_json::from_slice(&Call::deploy(&wanted).body.unwrap()).unwrap();
+        for (field, is_int) in [("offer_id", true), ("machine_id", true), ("min_rate", false), ("disk", true)] {
+            assert!(body[field].is_number() && (!is_int || body[field].is_i64() || body[field].is_u64()), "{field}: {body}");
+        }
+    }
+
     #[test]
     fn refusals_carry_the_managers_words_and_a_code() {
         let of = |status, body: &str| read::<serde_json::Value>(status, body.as_bytes()).unwrap_err();

@@ -408,7 +408,8 @@ impl VastClient {
             "client_id": "me",
             "image": wanted.image,
             "label": wanted.label,
-            "disk": wanted.disk_gb,
+            // Whole, as everything that counts: nothing on the wire is 250.0.
+            "disk": wanted.disk_gb.ceil().max(0.0) as u64,
             "runtype": RUN_TYPE,
             "env": env,
             // Otherwise a machine that is gone meanwhile gives a stopped rental whose disk is billed.

@@ -292,8 +292,8 @@ pub struct DeployRequest {
     pub machine_id: u64,
     /// Proofs per hour below which the manager kills it after its benchmark.
     pub min_rate: f64,
-    /// Disk, GB.
-    pub disk: f64,
+    /// Disk, GB: whole, for the manager's field is an integer and refuses `250.0`.
+    pub disk: u64,
 }
 
 /// Answer of `POST /api/deploy`. `instance_id` can be 0 on success, when the CLI's text did not parse.

@@ -303,13 +303,38 @@ async fn offers(State(stage): State<Stage>, Query(query): Query<OffersQuery>) ->
 
 async fn deploy(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
     let body = read(&body)?;
+    let refused = |why: String| Ok(refuse(400, format!("bad request: {why}")));
+    let int = |field: &str| match &body[field] {
+        Value::Null => Ok(0),
+        Value::Number(number) => number.as_i64().ok_or_else(|| {
+            format!("json: cannot unmarshal number {number} into Go struct field DeployRequest.{field} of type int")
+        }),
+        other => Err(format!("json: cannot unmarshal {} into Go struct field DeployRequest.{field} of type int", go_kind(other))),
+    };
+    let min_rate = match &body["min_rate"] {
+        Value::Null => 0.0,
+        Value::Number(number) => number.as_f64().unwrap_or(0.0),
+        other => {
+            let kind = go_kind(other);
+            return refused(format!("json: cannot unmarshal {kind} into Go struct field DeployRequest.min_rate of type float64"));
+        }
+    };
+    let (offer, machine, disk) = match (int("offer_id"), int("machine_id"), int("disk")) {
+        (Ok(offer), Ok(machine), Ok(disk)) => (offer, machine, disk),
+        (Err(why), ..) | (_, Err(why), _) | (.., Err(why)) => return refused(why),
+    };
+    let Some(offer) = u64::try_from(offer).ok().filter(|offer| *offer > 0) else {
+        return Ok(refuse(400, "offer_id required"));
+    };
     let mut world = stage.world();
-    let machine = body["machine_id"].as_u64().unwrap_or(0);
-    if world.manager().bad_host(machine).is_some() {
-        return Ok(refuse(409, format!("machine {machine} is on the bad host list")));
+    let machine = u64::try_from(machine).unwrap_or(0);
+    if let Some(reason) = world.manager().bad_host(machine) {
+        return Ok(refuse(409, format!("machine {machine} is on bad hosts list: {reason}")));
     }
-    let (offer, disk) = (body["offer_id"].as_u64().unwrap_or(0), body["disk"].as_f64().unwrap_or(250.0));
-    let rented = world.deploy(offer, body["min_rate"].as_f64().unwrap_or(0.0), disk);
+    // Its own defaults.
+    let disk = if disk > 0 { disk as f64 } else { 250.0 };
+    let min_rate = if min_rate > 0.0 { min_rate } else { 30.0 };
+    let rented = world.deploy(offer, min_rate, disk);
     Ok(match rented {
         Ok((vast_id, message)) => {
             world.with_manager(|manager, _, now| manager.say_deploy(offer, &message, now));
@@ -317,6 +342,18 @@ async fn deploy(State(stage): State<Stage>, body: Bytes) -> Result<Response, Ref
         }
         Err(why) => refuse(500, why),
     })
+}
+
+/// A JSON value's kind, in the words of Go's decoder.
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "string",
+        Value::Bool(_) => "bool",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+        Value::Number(_) => "number",
+        Value::Null => "null",
+    }
 }
 
 async fn host_perf(State(stage): State<Stage>) -> Response {

@@ -375,7 +375,7 @@ impl World {
             "cpu_arch": "amd64",
             "cpu_cores": machine.cores,
             "cpu_cores_effective": (f64::from(machine.cores) * host.cpu_share * 10.0).round() / 10.0,
-            "cpu_ram": machine.ram_mib,
+            "cpu_ram": machine.ram_mib.round() as u64,
             "cpu_util": told(reading.cpu_util),
             "mem_limit": told((self.memory_limit_gib(index) * 10.0).round() / 10.0),
             "mem_usage": told(reading.memory_gb),
@@ -562,7 +562,7 @@ impl World {
         });
         let host = json!({
             "cpu_name": it.cpu_name, "cpu_arch": "amd64", "cpu_cores": it.cores, "cpu_cores_effective": it.cores, "cpu_ghz": 2.8,
-            "cpu_ram": it.ram_mib, "has_avx": 1, "pci_gen": 4.0, "pcie_bw": it.pcie_gb_s, "disk_name": "Samsung SSD 990 PRO 4TB",
+            "cpu_ram": it.ram_mib.round() as u64, "has_avx": 1, "pci_gen": 4.0, "pcie_bw": it.pcie_gb_s, "disk_name": "Samsung SSD 990 PRO 4TB",
             "disk_bw": it.disk_mb_s, "disk_space": it.disk_gb * 4.0, "inet_up": it.up_mbps, "inet_down": it.down_mbps,
             "inet_up_cost": 0.003, "inet_down_cost": 0.003, "direct_port_count": 120, "public_ipaddr": it.public_ip,
             "static_ip": true, "mobo_name": "H12SSL-i", "os_version": "22.04", "vms_enabled": false, "cluster_id": null,

@@ -219,6 +219,11 @@ impl Hands for Renter {
     }
 }
 
+/// Disk as it is ordered, GB: no less than asked for.
+fn whole_gb(disk_gb: f64) -> u64 {
+    disk_gb.ceil().max(0.0) as u64
+}
+
 /// Name by which the manager's entrypoint takes its minimum rate.
 const MIN_RATE: &str = "MIN_RATE";
 
@@ -231,7 +236,7 @@ impl Rents for Renter {
                 machine_id: order.machine.unwrap_or(0),
                 // Told none, the manager takes 50 proofs an hour, which many a card does not reach.
                 min_rate: min_rate.unwrap_or(1.0),
-                disk: terms.disk_gb,
+                disk: whole_gb(terms.disk_gb),
             };
             return self.hands.manager()?.deploy(&wanted).await;
         }
