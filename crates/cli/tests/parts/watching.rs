@@ -185,7 +185,7 @@ fn metrics_say_down_and_up_again() {
     let arguments = ["--manager", &gate.url, "watch", "--every", "500ms", "--metrics", "127.0.0.1:0"];
     let watch = Background::run(sim.folder.path(), &arguments);
     let said = watch.err.until("the address", |said| said.contains("metrics at "));
-    let url = said.lines().find_map(|line| line.strip_prefix("metrics at ")).unwrap().to_owned();
+    let url = said.lines().find_map(|line| line.split_once("metrics at ").map(|(_, url)| url)).unwrap().to_owned();
     let until = |good: &str| crate::metrics::wait_for(&url, |metrics| metrics.contains(good));
     until("\ndwell_manager_up 1\n");
     gate.set_open(false);
