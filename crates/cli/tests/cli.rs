@@ -26,6 +26,9 @@ mod acting;
 #[path = "parts/kept.rs"]
 mod kept;
 
+#[path = "parts/real.rs"]
+mod real;
+
 #[path = "parts/watching.rs"]
 mod watching;
 

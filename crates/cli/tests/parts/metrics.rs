@@ -70,6 +70,46 @@ fn watch(sim: &Sim) -> (Running, String) {
     (Running(process), url)
 }
 
+/// A real Prometheus that reads one address every second, with the shipped rules. It ends with the test.
+pub(crate) struct Prometheus {
+    _process: Running,
+    port: u16,
+}
+
+impl Prometheus {
+    /// Where a query is answered.
+    pub(crate) fn query(&self, query: &str) -> String {
+        format!("http://127.0.0.1:{}/api/v1/query?query={query}", self.port)
+    }
+
+    /// Where it lists its rules.
+    fn rules(&self) -> String {
+        format!("http://127.0.0.1:{}/api/v1/rules", self.port)
+    }
+}
+
+/// Starts one that reads the metrics at `url`; what it keeps is in `folder`.
+pub(crate) fn prometheus(folder: &Path, url: &str) -> Prometheus {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let target = url.trim_start_matches("http://").trim_end_matches("/metrics");
+    let config = folder.join("prometheus.yml");
+    let rules = monitoring().join("alerts.yml").canonicalize().unwrap();
+    let written = format!(
+        "global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\nrule_files: ['{}']\nscrape_configs:\n  - job_name: dwell\n    static_configs: [{{ targets: ['{target}'] }}]\n",
+        rules.display()
+    );
+    std::fs::write(&config, written).unwrap();
+    let process = Command::new("prometheus")
+        .arg(format!("--config.file={}", config.display()))
+        .arg(format!("--storage.tsdb.path={}", folder.join("tsdb").display()))
+        .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    Prometheus { _process: Running(process), port }
+}
+
 #[test]
 fn metrics_are_what_prometheus_takes_and_rules_fire_when_they_should() {
     promtool(&["check", "rules", "alerts.yml"], "");
@@ -105,28 +145,9 @@ fn metrics_are_what_prometheus_takes_and_rules_fire_when_they_should() {
         serde_json::from_str(&std::fs::read_to_string(monitoring().join("dashboard.json")).unwrap()).unwrap();
     assert_eq!(dashboard["panels"].as_array().unwrap().len(), 12);
 
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let target = url.trim_start_matches("http://").trim_end_matches("/metrics");
-    let config = sim.folder.path().join("prometheus.yml");
-    let rules = monitoring().join("alerts.yml").canonicalize().unwrap();
-    let written = format!(
-        "global: {{ scrape_interval: 1s, evaluation_interval: 1s }}\nrule_files: ['{}']\nscrape_configs:\n  - job_name: dwell\n    static_configs: [{{ targets: ['{target}'] }}]\n",
-        rules.display()
-    );
-    std::fs::write(&config, written).unwrap();
-    let _prometheus = Running(
-        Command::new("prometheus")
-            .arg(format!("--config.file={}", config.display()))
-            .arg(format!("--storage.tsdb.path={}", sim.folder.path().join("tsdb").display()))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
-    let query = |query: &str| format!("http://127.0.0.1:{port}/api/v1/query?query={query}");
-    wait_for(&query("dwell_flagged"), |answer| answer.contains("\"invisible\"") && answer.contains("\"4\""));
-    let rules = wait_for(&format!("http://127.0.0.1:{port}/api/v1/rules"), |answer| answer.contains("DwellFlagged"));
+    let prometheus = prometheus(sim.folder.path(), &url);
+    wait_for(&prometheus.query("dwell_flagged"), |answer| answer.contains("\"invisible\"") && answer.contains("\"4\""));
+    let rules = wait_for(&prometheus.rules(), |answer| answer.contains("DwellFlagged"));
     assert!(!rules.contains("\"health\":\"err\""), "{rules}");
 }
 
