@@ -349,14 +349,14 @@ impl Manager {
     /// `POST /api/kill`: the row becomes killed even where destroying fails.
     pub(crate) fn kill(&mut self, vast_id: u64, uuid: &str, client: &mut dyn VastClient, now: Timestamp) {
         let locked = self.trouble.database_locked;
-        if let Some(row) = self.row(uuid).filter(|_| !locked) {
-            row.state = "killed";
-            row.killed_at = Some(whole_second(now));
-            row.kill_reason = Some("manually killed via UI".to_owned());
-        }
         if vast_id != 0 {
             self.say(now, format!("[kill] manually destroying vast instance {vast_id} (uuid={uuid})"));
             self.destroy(vast_id, client, now);
+        }
+        if let Some(row) = self.row(uuid).filter(|row| !locked && row.state != "killed") {
+            row.state = "killed";
+            row.killed_at = Some(whole_second(now));
+            row.kill_reason = Some("manually killed via UI".to_owned());
         }
     }
 
@@ -410,7 +410,9 @@ impl Manager {
     pub(crate) fn monitor(&mut self, client: &mut dyn VastClient, now: Timestamp) {
         match client.list() {
             Ok(listing) => self.cache = listing,
-            Err(why) => return self.say(now, format!("[monitor] error: enumerate vast instances: {why}")),
+            Err(why) => {
+                return self.say(now, format!("[monitor] error: enumerate vast instances: {why} (will retry next cycle)"));
+            }
         }
         self.cached_at = Some(now);
         self.say(now, format!("[monitor] cached {} vast instances", self.cache.len()));
@@ -435,20 +437,32 @@ impl Manager {
             if !self.bad_hosts.is_empty()
                 && let Some(reason) = self.bad_host(machine)
             {
-                let line = format!("[monitor] killing instance {} on bad host {machine} ({reason})", record.vast_id);
-                doomed.push((record.vast_id, line));
+                let label = record.label.as_deref().unwrap_or_default();
+                let line = format!(
+                    "[monitor] killing instance {} (label={label}) \u{2014} bad host {machine}: {reason}",
+                    record.vast_id
+                );
+                let label = record.label.as_deref().unwrap_or(&record.fixed.numbered).to_owned();
+                doomed.push((record.vast_id, line, Some((label, format!("bad host {machine}: {reason}")))));
             } else if let Some(label) = &record.label
                 && age_s > 15.0 * 60.0
                 && !record.labels().any(|label| registered.contains(label))
             {
                 let age = go_duration(age_s);
                 let line = format!("[monitor] killing unregistered instance {} (label={label}, age={age})", record.vast_id);
-                doomed.push((record.vast_id, line));
+                doomed.push((record.vast_id, line, None));
             }
         }
-        for (vast_id, line) in doomed {
+        let locked = self.trouble.database_locked;
+        for (vast_id, line, row) in doomed {
             self.say(now, line);
             self.destroy(vast_id, client, now);
+            let Some((label, reason)) = row.filter(|_| !locked) else { continue };
+            for row in self.rows.iter_mut().filter(|row| row.label == label && row.state != "killed") {
+                row.state = "killed";
+                row.killed_at = Some(whole_second(now));
+                row.kill_reason = Some(reason.clone());
+            }
         }
     }
 
@@ -460,16 +474,21 @@ impl Manager {
         for row in self.rows.iter_mut().filter(|row| row.state != "killed") {
             let vast_id = by_label.find(&row.label).map(|record| record.vast_id);
             let passed = |at: Timestamp| now.as_millisecond() - at.as_millisecond();
+            let mut age_ms = 0;
             let reason = if vast_id.is_none() {
                 "instance disappeared from vast"
             } else if row.state == "registered" && passed(row.registered_at) > 90 * MINUTE_MS {
+                age_ms = passed(row.registered_at);
                 "param fetch timeout (90min)"
             } else if row.state == "params_done" {
                 match row.param_done_at {
-                    Some(at) if passed(at) > 45 * MINUTE_MS => "benchmark timeout (45min)",
+                    Some(at) if passed(at) > 45 * MINUTE_MS => {
+                        age_ms = passed(at);
+                        "benchmark timeout (45min)"
+                    }
                     Some(_) => continue,
                     None => {
-                        events.push((None, format!("[monitor] bad timestamp for uuid={} state={}", row.uuid, row.state)));
+                        events.push((None, format!("[monitor] bad timestamp for uuid={}: ", row.uuid)));
                         continue;
                     }
                 }
@@ -477,7 +496,10 @@ impl Manager {
                 continue;
             };
             events.push(match vast_id {
-                Some(vast_id) => (Some(vast_id), format!("[monitor] killing uuid={} state={}: {reason}", row.uuid, row.state)),
+                Some(vast_id) => {
+                    let age = go_duration(age_ms as f64 / 1000.0);
+                    (Some(vast_id), format!("[monitor] killing uuid={} (state={}, age={age}): {reason}", row.uuid, row.state))
+                }
                 None => {
                     let (uuid, label, state) = (&row.uuid, &row.label, row.state);
                     (None, format!("[monitor] {reason} uuid={uuid} label={label} state={state}"))

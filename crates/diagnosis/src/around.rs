@@ -4,12 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use dwell_fleet::{Fleet, Instance, Key, Presence, State, Timestamp, seconds_between};
+use dwell_fleet::{Fleet, Instance, Key, Presence, State, Timestamp, seconds_between, shift};
 
 use crate::signals::{ManagerSignals, Signals};
 
 /// Rows killed within so many seconds of each other went together.
 const TOGETHER_S: f64 = 65.0;
+
+/// Lines within so many seconds tell how the instances' clocks stand to the manager's.
+const DATED_WITHIN_S: f64 = 1_800.0;
 
 /// Of each kind of card: a figure of each instance, lowest first.
 type ByKind = HashMap<String, Vec<(f64, Key)>>;
@@ -29,6 +32,9 @@ pub struct Around {
     pub clock_skew_s: Option<f64>,
     /// What that was when Dwell first looked.
     pub skew_before_s: Option<f64>,
+    /// By how many seconds the manager's clock is ahead of the instances', by the dates in their lines: the middle one of
+    /// those that wrote within half an hour; `None` with fewer than two.
+    pub manager_ahead_s: Option<f64>,
     /// Age of the manager's copy of vast.ai's list, seconds.
     pub vast_cache_age_s: Option<f64>,
     /// When the manager started, by its own log.
@@ -106,8 +112,11 @@ impl Around {
         let mut killed: Vec<(Timestamp, Key)> = Vec::new();
         let mut rentals: BTreeMap<u64, Vec<&Instance>> = BTreeMap::new();
         let (mut told, mut all_rates) = (0_usize, Vec::new());
+        let mut ahead: Vec<f64> = Vec::new();
+        let lately = around.as_of.map(|at| shift(at, -DATED_WITHIN_S));
         for instance in fleet.instances().filter(|instance| instance.presence == Presence::Listed) {
             let row = &instance.row;
+            ahead.extend(lately.and_then(|from| signals(instance.key)?.manager_ahead_s(from)));
             if let (Some(kind), Some(rate)) = (instance.vast.gpu_kind(), row.bench_rate_proofs_per_h.filter(|rate| *rate > 0.0)) {
                 around.rates.entry(kind).or_default().push((rate, instance.key));
                 all_rates.push(rate);
@@ -140,6 +149,8 @@ impl Around {
         for values in around.rates.values_mut().chain(around.proofs.values_mut()) {
             values.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         }
+        ahead.sort_by(f64::total_cmp);
+        around.manager_ahead_s = ahead.get(ahead.len() / 2).copied().filter(|_| ahead.len() >= 2);
         all_rates.sort_by(f64::total_cmp);
         around.usual_rate_of_all = all_rates.get(all_rates.len() / 2).copied();
         around.twins = rentals.values().filter(|rows| rows.len() > 1).flatten().map(|instance| instance.key).collect();

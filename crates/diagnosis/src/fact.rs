@@ -119,6 +119,8 @@ facts! {
     KILLED_BENCHMARK_TIMEOUT "killed-benchmark-timeout" Rows [D] 0.4: "the manager's 45 minutes for the benchmark ran out" / "the manager's 45 minutes for the benchmark did not end it";
     KILLED_PARAMS_TIMEOUT "killed-params-timeout" Rows [D] 0.4: "the manager's 90 minutes for the parameters ran out" / "the manager's 90 minutes for the parameters did not end it";
     KILLED_TOO_SOON "killed-too-soon" Rows [D] 0.005: "the manager's timer ended it before that time had passed by its own dates" / "the manager's timer and its dates agree";
+    KILLED_BAD_HOST "killed-bad-host" Rows [D M] 0.005: "it was killed for its machine, which is on the manager's list of bad hosts" / "it was not killed for its machine";
+    KILLED_RATE_OF_OWN "killed-rate-of-own" Words [L] 0.003: "the reported rate is about a sixtieth of what the times of its own proofs give" / "the reported rate is no sixtieth of what the times of its own proofs give";
     KILLED_BY_HAND "killed-by-hand" Rows [D] 0.01: "somebody had it killed" / "nobody had it killed by hand";
     KILLED_TOGETHER "killed-together" Rows [D] 0.02: "most of the fleet was written off in the same minute" / "it was not written off together with others";
     KILLED_STILL_LISTED "killed-still-listed" Record [D V] 0.02: "killed for the manager, and vast.ai still has it" / "vast.ai does not have it any more";
@@ -149,6 +151,9 @@ facts! {
     LISTED_NONE "listed-none" Manager [M] 0.003: "vast.ai's list was empty for the manager while instances were rented" / "vast.ai's list was not empty for the manager";
     LISTED_ONE_PAGE "listed-one-page" Manager [M] 0.004: "the manager sees exactly one page of 25 rentals" / "the manager does not see exactly one page of rentals";
     DESTROYED_BY_ITS_WORD "destroyed-by-its-word" Manager [M] 0.5: "the manager says that it destroyed the rental" / "the manager does not say that it destroyed the rental";
+    KILL_UNNAMED "kill-unnamed" Manager [M] 0.02: "the manager's log knows of no destroy of its rental at its kill" / "the manager's log names its rental at its kill";
+    LISTED_SHORT "listed-short" Manager [V] 0.01: "vast.ai has more rentals in this account than the manager's list" / "the manager's list has as many rentals as vast.ai has in this account";
+    CLOCK_OFF_BY_LINES "clock-off-by-lines" Manager [L] 0.002: "the instances' own clocks too say that the manager's is off" / "the instances' own clocks agree with the manager's";
     TELEMETRY_ZEROS "telemetry-zeros" Record [D V] 0.01: "vast.ai shows zeros for most of the fleet's cards at once" / "vast.ai's readings are not zeros";
     TELEMETRY_FROZEN "telemetry-frozen" Record [D V] 0.01: "vast.ai's readings of the whole fleet have not changed for a quarter of an hour" / "vast.ai's readings change";
 

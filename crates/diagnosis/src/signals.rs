@@ -1,9 +1,10 @@
 //! What logs have said so far, gathered line by line: bounded, whatever is written.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use dwell_fleet::{LogLine, Timestamp, seconds_between};
 
+use crate::kill::{DestroyTold, KillTold};
 use crate::signature::{Said, Written, matches};
 
 /// Proofs whose times are kept.
@@ -14,6 +15,10 @@ const BURST_LINES: usize = 60;
 const BURST_PAUSE_S: f64 = 240.0;
 /// The manager cuts a push here, bytes.
 const PUSH_BYTES: usize = 256 * 1024;
+/// A pause in the manager's log from which lines may be missing, seconds.
+const HOLE_FROM_S: f64 = 300.0;
+/// Dated lines whose clock is compared with the manager's.
+const DATED_KEPT: usize = 32;
 /// Names of whom the manager's log speaks, at most.
 const NAMES_KEPT: usize = 20_000;
 
@@ -23,6 +28,8 @@ pub struct Signals {
     said: BTreeMap<&'static str, Said>,
     proofs: VecDeque<f64>,
     first_proofs: Vec<f64>,
+    /// Of its latest lines that carry a date: when they arrived, and by how many seconds later than they are dated.
+    dated: VecDeque<(Timestamp, f64)>,
     instant: Option<(Timestamp, usize, usize, Option<Timestamp>)>,
     /// Lines that arrived at once after a pause: when, how many, bytes.
     pub burst: Option<(Timestamp, usize, usize)>,
@@ -64,14 +71,33 @@ impl Known {
     }
 }
 
-/// Seconds of a proof, where a line tells of one that was made: `proof 3/12: 101.2s`, `proof 7 done in 98.0s`.
+/// Seconds of a proof, where a line tells of one that was made: of the benchmark's client,
+/// `  [3/12] COMPLETED — 101.2s (prove=98123 ms, queue=12 ms)`, and of the prover, `proof assembled ... total_ms=101230`.
 pub(crate) fn proof_seconds(text: &str) -> Option<f64> {
-    let (_, rest) = text.get(..text.floor_char_boundary(400))?.split_once("proof ")?;
-    rest.split_whitespace()
-        .take(6)
-        .filter_map(|word| word.trim_end_matches(',').strip_suffix('s'))
-        .filter_map(|number| number.parse::<f64>().ok())
-        .find(|seconds| (0.1..86_400.0).contains(seconds))
+    let text = text.get(..text.floor_char_boundary(400))?;
+    let seconds: f64 = if let Some((_, rest)) = text.split_once("] COMPLETED \u{2014} ") {
+        rest.split_once('s')?.0.parse().ok()?
+    } else if text.contains("proof assembled") || text.contains("proof completed successfully") {
+        // Its values are dressed in colours.
+        let (_, rest) = text.split_once("total_ms")?;
+        let digits = rest.split(|letter: char| !letter.is_ascii_digit()).find(|word| word.len() >= 3)?;
+        digits.parse::<f64>().ok()? / 1000.0
+    } else {
+        let (_, rest) = text.split_once("proof ")?;
+        let words = rest.split_whitespace().take(6);
+        words.filter_map(|word| word.trim_end_matches(',').strip_suffix('s')?.parse().ok()).next()?
+    };
+    (0.1..86_400.0).contains(&seconds).then_some(seconds)
+}
+
+/// The date at the beginning of a line, as Rust's tracing and Go's loggers write it: RFC 3339, colours around it left aside.
+pub(crate) fn date_of(text: &str) -> Option<Timestamp> {
+    let mut rest = text.get(..text.floor_char_boundary(80))?.trim_start();
+    while let Some(behind) = rest.strip_prefix("\u{1b}[") {
+        rest = behind.split_once('m')?.1;
+    }
+    let word = rest.split(|letter: char| letter.is_whitespace() || letter == '\u{1b}').next()?;
+    word.starts_with(|letter: char| letter.is_ascii_digit()).then(|| word.parse().ok()).flatten()
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -101,6 +127,12 @@ impl Signals {
                 self.proofs.pop_front();
             }
         }
+        if let Some(written_at) = date_of(&line.text) {
+            self.dated.push_back((line.at, seconds_between(written_at, line.at)));
+            if self.dated.len() > DATED_KEPT {
+                self.dated.pop_front();
+            }
+        }
         if line.source == "unknown" || line.source.is_empty() {
             self.unnamed = Some(line.at);
         }
@@ -128,6 +160,14 @@ impl Signals {
         {
             self.burst = Some((at, count, sum));
         }
+    }
+
+    /// By how many seconds the manager's clock is ahead of its own, by the lines that arrived since `from`. What is held back
+    /// arrives late, so the line that took the least counts; `None` with fewer than three.
+    pub fn manager_ahead_s(&self, from: Timestamp) -> Option<f64> {
+        let late = self.dated.iter().filter(|(at, _)| *at >= from).map(|(_, late_s)| *late_s);
+        let (count, least) = late.fold((0, f64::MAX), |(count, least), late_s| (count + 1, least.min(late_s)));
+        (count >= 3).then_some(least)
     }
 
     /// The signatures that were written, by id.
@@ -169,6 +209,8 @@ pub struct ManagerSignals {
     pub oldest: Option<Timestamp>,
     /// The newest line known.
     pub newest: Option<Timestamp>,
+    /// Every line since then is known: its monitor speaks every minute, so a longer pause can be a hole, and a start is one.
+    pub whole_from: Option<Timestamp>,
     /// When it was last read.
     pub read_at: Option<Timestamp>,
     /// The newest line about vast.ai's list, error or not.
@@ -177,12 +219,15 @@ pub struct ManagerSignals {
     pub listed: Option<(Timestamp, u64)>,
     /// An empty list right after one that was not.
     pub listed_none_at: Option<Timestamp>,
-    destroyed: BTreeSet<u64>,
+    /// The latest kill of each, by uuid and by the rental's number.
+    kills: HashMap<String, KillTold>,
+    /// When the manager last spoke of destroying a rental, and whether its client said that it did.
+    destroys: HashMap<u64, (Timestamp, bool)>,
+    /// What is in the two above, oldest first: both are bounded.
+    kills_in_order: VecDeque<String>,
+    destroys_in_order: VecDeque<u64>,
     known: Known,
 }
-
-/// The words of a destroy that the client called a success.
-const DESTROYED: &str = "[monitor] destroyed vast instance ";
 
 impl ManagerSignals {
     /// Takes in a reading at this time, in order of arrival; lines that it knows are passed over.
@@ -194,6 +239,10 @@ impl ManagerSignals {
     }
 
     fn note_line(&mut self, line: &LogLine) {
+        let hole = self.newest.is_none_or(|newest| seconds_between(newest, line.at) > HOLE_FROM_S);
+        if hole || line.text.contains("API server listening on ") {
+            self.whole_from = Some(line.at);
+        }
         self.oldest = Some(self.oldest.map_or(line.at, |oldest| oldest.min(line.at)));
         self.newest = self.newest.max(Some(line.at));
         let text = line.text.get(..line.text.floor_char_boundary(2_000)).unwrap_or_default();
@@ -207,11 +256,11 @@ impl ManagerSignals {
         if text.contains("enumerate vast instances") {
             self.listing_at = Some(line.at);
         }
-        if let Some(vast_id) = text.split_once(DESTROYED).and_then(|(_, rest)| rest.trim().parse().ok()) {
-            self.destroyed.insert(vast_id);
-            while self.destroyed.len() > NAMES_KEPT {
-                self.destroyed.pop_first();
-            }
+        if let Some(told) = KillTold::of_line(text, line.at) {
+            self.note_kill(told);
+        }
+        if let Some(told) = DestroyTold::of_line(text) {
+            self.note_destroy(told, line.at);
         }
         for signature in matches(Written::InManagerLog, text) {
             Said::gather(&mut self.fleet, signature, line);
@@ -229,6 +278,39 @@ impl ManagerSignals {
         }
     }
 
+    fn note_kill(&mut self, told: KillTold) {
+        let names = told.uuid.clone().into_iter().chain(told.vast_id.map(|vast_id| vast_id.to_string()));
+        for name in names {
+            if self.kills.insert(name.clone(), told.clone()).is_none() {
+                self.kills_in_order.push_back(name);
+            }
+        }
+        while self.kills.len() > NAMES_KEPT {
+            let Some(oldest) = self.kills_in_order.pop_front() else { break };
+            self.kills.remove(&oldest);
+        }
+    }
+
+    fn note_destroy(&mut self, told: DestroyTold, at: Timestamp) {
+        if self.destroys.insert(told.vast_id, (at, told.claimed)).is_none() {
+            self.destroys_in_order.push_back(told.vast_id);
+        }
+        while self.destroys.len() > NAMES_KEPT {
+            let Some(oldest) = self.destroys_in_order.pop_front() else { break };
+            self.destroys.remove(&oldest);
+        }
+    }
+
+    /// The latest kill of who has one of these names, uuid or number.
+    pub fn kill_of(&self, names: &[String]) -> Option<&KillTold> {
+        names.iter().filter_map(|name| self.kills.get(name)).max_by_key(|told| told.at)
+    }
+
+    /// When the manager last spoke of destroying this rental, well or not.
+    pub fn destroy_told(&self, vast_id: u64) -> Option<Timestamp> {
+        self.destroys.get(&vast_id).map(|(at, _)| *at)
+    }
+
     /// What was written of the fleet.
     pub fn fleet(&self, id: &str) -> Option<&Said> {
         self.fleet.get(id)
@@ -239,9 +321,9 @@ impl ManagerSignals {
         names.iter().filter_map(|name| self.of.get(name)?.get(id)).max_by_key(|said| said.at)
     }
 
-    /// The manager said that it destroyed this rental.
+    /// The manager's latest word on this rental is that it destroyed it.
     pub fn destroyed(&self, vast_id: u64) -> bool {
-        self.destroyed.contains(&vast_id)
+        self.destroys.get(&vast_id).is_some_and(|(_, claimed)| *claimed)
     }
 }
 

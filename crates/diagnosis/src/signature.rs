@@ -227,7 +227,7 @@ pub const SIGNATURES: &[Signature] = &[
     // The manager's own log.
     manager(
         "listing-failed",
-        "enumerate vast instances: exit status",
+        "vastai show instances: exit status",
         "the manager's vast.ai client failed: its copy of the list is old",
         &["vast-cache-frozen-error", "vast-cli-null-start-date"],
     ),
@@ -257,7 +257,12 @@ pub const SIGNATURES: &[Signature] = &[
         &["destroy-failed-logged"],
     ),
     manager("no-timestamp", "bad timestamp for", "a time is missing: a timer never ends", &["bad-timestamp"]),
-    manager("bad-host", "on bad host", "a rental was destroyed for its machine", &["bad-host-reaped", "bad-host-meaning-shift"]),
+    manager(
+        "bad-host",
+        ") \u{2014} bad host ",
+        "a rental was destroyed for its machine",
+        &["bad-host-reaped", "bad-host-meaning-shift"],
+    ),
     manager(
         "unregistered",
         "killing unregistered instance",

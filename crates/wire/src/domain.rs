@@ -28,6 +28,9 @@ pub fn snapshot(dashboard: Dashboard, requested_at: Timestamp, received_at: Time
 }
 
 fn row(wire: Instance) -> Row {
+    // A killed row whose rental has left vast.ai's list shows the number, the card and the price that the manager kept of it, and
+    // those alone (manager source, `handleDashboard`): its rental is not listed any more.
+    let listed = wire.state.as_deref() != Some("killed") || is_in_list(&wire);
     let uuid = told(wire.uuid).and_then(InstanceUuid::new);
     let vast_id = above_zero_whole(wire.vast_id).map(VastId);
     Row {
@@ -76,7 +79,7 @@ fn row(wire: Instance) -> Row {
             VastFacts::default()
         },
         uuid,
-        vast_id,
+        vast_id: vast_id.filter(|_| listed),
     }
 }
 
@@ -84,6 +87,28 @@ fn row(wire: Instance) -> Row {
 pub fn log_line(wire: LogLine) -> Option<dwell_fleet::LogLine> {
     let at = Timestamp::from_millisecond(i64::try_from(wire.ts?).ok()?).ok()?;
     Some(dwell_fleet::LogLine { source: wire.src.unwrap_or_default(), text: wire.text.unwrap_or_default(), at })
+}
+
+/// Something is told that the manager does not keep: it has the rental in its copy of vast.ai's list.
+fn is_in_list(wire: &Instance) -> bool {
+    let numbers = [
+        wire.start_date,
+        wire.gpu_util,
+        wire.gpu_temp,
+        wire.cuda_version,
+        wire.inet_down_mbps,
+        wire.inet_up_mbps,
+        wire.cpu_util,
+        wire.mem_usage_gb,
+        wire.mem_limit_gb,
+        wire.disk_space_gb,
+        wire.gpu_mem_bw,
+        wire.reliability,
+        wire.gpu_frac,
+    ];
+    let texts = [&wire.driver_version, &wire.status_msg];
+    numbers.into_iter().any(|value| above_zero(value).is_some())
+        || texts.into_iter().flatten().any(|text| !text.trim().is_empty())
 }
 
 fn told(text: Option<String>) -> Option<String> {

@@ -157,6 +157,22 @@ fn an_unknown_state_stays_visible_as_itself() {
     assert_eq!(read.rows[1].state.as_str(), "");
 }
 
+/// What the manager keeps of a rental that was destroyed is not its copy of vast.ai's list.
+#[test]
+fn a_killed_row_that_shows_what_was_kept_is_not_listed_any_more() {
+    let kept = r#""state":"killed","vast_id":31000010,"host_id":7,"machine_id":40100,"gpu_name":"RTX 4090","num_gpus":1,
+        "dph_total":0.38,"geolocation":"Norway, NO","cpu_ram_mb":257000,"gpu_ram_mb":24564,"ssh_cmd":"ssh -p 40010 root@192.0.2.10",
+        "public_ip":"192.0.2.10""#;
+    let none =
+        r#""gpu_util":0,"gpu_temp":0,"cuda_version":0,"start_date":0,"driver_version":"","status_msg":"","disk_space_gb":0"#;
+    let some = r#""gpu_util":0,"gpu_temp":41,"cuda_version":13.0,"start_date":1796092892.5,"driver_version":"580.95.05""#;
+    let rows = format!(r#"{{"instances":[{{"uuid":"a",{kept},{none}}},{{"uuid":"b",{kept},{some}}}]}}"#);
+    let read = read(rows.as_bytes());
+    let listed: Vec<bool> = read.rows.iter().map(|row| row.vast_id.is_some()).collect();
+    assert_eq!(listed, [false, true]);
+    assert_eq!(read.rows[0].vast.gpu_name.as_deref(), Some("RTX 4090"), "what it was is known");
+}
+
 #[test]
 fn mistyped_fields_cost_only_themselves() {
     let read = read(

@@ -698,18 +698,20 @@ impl VastClient for World {
     fn list(&mut self) -> Result<Vec<VastRecord>, String> {
         let trouble = &self.manager_trouble;
         if trouble.client_fails {
-            return Err("exit status 1".to_owned());
+            return Err("vastai show instances: exit status 1".to_owned());
         }
         // The client prints an HTTP error on its error output and ends with status 0.
         if self.vast_trouble.answers.is_some() || self.vast_trouble.listing_retired {
-            return Err("parse vast output: unexpected end of JSON input".to_owned());
+            return Err("parse vast output: unexpected end of JSON input (output: )".to_owned());
         }
         let provisioning = |index: &usize| self.instances[*index].container.is_none() && self.instances[*index].frozen.is_none();
         if self.vast_trouble.start_date_null && self.listed.iter().any(provisioning) {
-            return Err("exit status 1".to_owned());
+            return Err("vastai show instances: exit status 1".to_owned());
         }
         if self.vast_trouble.odd_record && !self.listed.is_empty() {
-            return Err("parse vast output: json: cannot unmarshal array into Go struct field .num_gpus of type int".to_owned());
+            return Err(
+                "parse vast output: json: cannot unmarshal array into Go struct field VastInstance.num_gpus of type int (output: [{\"actual_status\": \"running\")".to_owned(),
+            );
         }
         if trouble.client_other_account {
             return Ok(Vec::new());
@@ -720,7 +722,7 @@ impl VastClient for World {
 
     fn destroy(&mut self, vast_id: u64) -> Result<(), String> {
         if self.manager_trouble.destroy_fails {
-            return Err("exit status 1".to_owned());
+            return Err("exit status 1 ()".to_owned());
         }
         // It asked, found no terminal, printed "Aborted." and ended with status 0.
         if self.manager_trouble.destroy_prompts {

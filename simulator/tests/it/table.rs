@@ -333,7 +333,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state running", "L has submit failed", "L has cuzk: proof", "Q completed 1",
     ]),
     ("bad-host-reaped", 10.0, &[
-        "M has on bad host", "V absent",
+        "D state killed", "D reason bad host", "M has \u{2014} bad host", "V absent",
     ]),
     ("bad-host-meaning-shift", 10.0, &[
         "M has host of 2024", "V absent",
@@ -355,7 +355,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state running", "M lacks [register]", "S runs cuzk-daemon", "Q completed 1", "V actual_status=running",
     ]),
     ("vast-cache-frozen-error", 50.0, &[
-        "D state running", "M has exit status 1", "V actual_status=running", "L flows",
+        "D state running", "M has vastai show instances: exit status 1", "V actual_status=running", "L flows",
     ]),
     ("vast-cli-hang", 50.0, &[
         "D state running", "M lacks error", "V actual_status=running", "L flows",

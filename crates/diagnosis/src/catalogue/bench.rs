@@ -71,8 +71,10 @@ pub(super) const CAUSES: &[Cause] = &[
     cause("rate-unit-mismatch", "The rate was reported per minute", &[Killed], Common::Rare, Effect::Ends)
         .shows(&[
             (KILLED_RATE_LOW, A), (KILLED_RATE_SIXTIETH, A), (KILLED_RATE_ZERO, N), (PROOFS_SLOW, 0.03), (MIN_RATE_HIGH, 0.02),
+            (KILLED_RATE_OF_OWN, U),
         ])
-        .proof(&[&[KILLED_RATE_SIXTIETH]])
+        // A machine that proves on its processors alone is as slow: its own proofs tell.
+        .proof(&[&[KILLED_RATE_SIXTIETH, KILLED_RATE_OF_OWN]])
         .what("The benchmark prints proofs a minute, the manager expects proofs an hour: it looks sixty times too slow.")
         .remedy(Act::MendImage, "Multiply by 60.")
         .source("prover source and manager source compared"),

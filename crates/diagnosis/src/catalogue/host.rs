@@ -141,6 +141,7 @@ pub(super) const CAUSES: &[Cause] = &[
         (KILLED_STILL_LISTED, 0.01),
         (DESTROYED_BY_ITS_WORD, 0.005),
         (Fact::said("bad-host"), N),
+        (KILLED_BAD_HOST, N),
         (LABEL_ODD, N),
         (TWIN_ROW, N),
     ])
@@ -155,6 +156,7 @@ pub(super) const CAUSES: &[Cause] = &[
             (KILLED_STILL_LISTED, 0.01),
             (DESTROYED_BY_ITS_WORD, 0.005),
             (Fact::said("bad-host"), N),
+            (KILLED_BAD_HOST, N),
             (LABEL_ODD, N),
             (TWIN_ROW, N),
         ])
@@ -197,8 +199,9 @@ pub(super) const CAUSES: &[Cause] = &[
     )
     .shows(&[
         (Fact::said("bad-host"), A),
+        (KILLED_BAD_HOST, U),
         (VANISHED, O),
-        (KILLED_DISAPPEARED, U),
+        (KILLED_DISAPPEARED, 0.1),
         (DESTROYED_BY_ITS_WORD, A),
         (RECORD_ABSENT, A),
         (NO_ADDRESS, A),
@@ -215,8 +218,9 @@ pub(super) const CAUSES: &[Cause] = &[
     )
     .shows(&[
         (Fact::said("bad-host"), A),
+        (KILLED_BAD_HOST, U),
         (VANISHED, O),
-        (KILLED_DISAPPEARED, U),
+        (KILLED_DISAPPEARED, 0.1),
         (DESTROYED_BY_ITS_WORD, A),
         (RECORD_ABSENT, A),
         (NO_ADDRESS, A),

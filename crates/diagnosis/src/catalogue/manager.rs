@@ -53,18 +53,20 @@ pub(super) const CAUSES: &[Cause] = &[
     cause("vast-empty-list", "The manager's key belongs to another account", &[Killed, Vanished, Loading], Common::Rare, Effect::Ends)
         .shows(&[
             (KILLED_DISAPPEARED, A), (KILLED_TOGETHER, A), (LISTED_NONE, A), (RECORD_ABSENT, 0.02), (KILLED_STILL_LISTED, O),
-            (LABEL_ODD, 0.004),
+            (LABEL_ODD, 0.004), (LISTED_SHORT, U),
         ])
-        .proof(&[&[KILLED_DISAPPEARED, KILLED_TOGETHER, LISTED_NONE]])
+        // A fleet that somebody destroyed as a whole shows the first three as well: vast.ai has to have it.
+        .proof(&[&[KILLED_DISAPPEARED, KILLED_TOGETHER, LISTED_NONE, KILLED_STILL_LISTED]])
         .what("An empty list made the manager write the whole fleet off in one second. At vast.ai it runs on and costs money.")
         .remedy(Act::MendManager, "Check the key that the manager uses; nothing was destroyed.")
         .source("vast-ai/vast-cli: null becomes an empty list"),
     cause("vast-partial-list", "The manager sees only the first page of its rentals", &[Killed, Vanished, Loading], Common::Rare, Effect::Ends)
         .shows(&[
             (KILLED_DISAPPEARED, A), (LISTED_ONE_PAGE, A), (RECORD_ABSENT, 0.02), (KILLED_TOGETHER, O),
-            (KILLED_STILL_LISTED, O), (LISTED_NONE, 0.004),
+            (KILLED_STILL_LISTED, O), (LISTED_NONE, 0.004), (LISTED_SHORT, U),
         ])
-        .proof(&[&[KILLED_DISAPPEARED, LISTED_ONE_PAGE]])
+        // A fleet of just 25 of which somebody destroyed one shows the first two as well.
+        .proof(&[&[KILLED_DISAPPEARED, LISTED_ONE_PAGE, KILLED_STILL_LISTED, LISTED_SHORT]])
         .what("An old client reads one page of 25: what is beyond looks gone and is written off, while it runs on and costs money.")
         .remedy(Act::MendManager, "A newer client.")
         .source("vast.ai's documentation: pages of v1 (inferred)"),
@@ -90,6 +92,7 @@ pub(super) const CAUSES: &[Cause] = &[
             (KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_RATE_LOW, O),
             (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3),
             (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1),
+            (KILL_UNNAMED, 0.001),
         ])
         .what("The client asked for confirmation, found no terminal, printed \u{201c}Aborted.\u{201d} and ended with status 0. The rental runs and costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai; give the client -y, or pin its version.")
@@ -99,6 +102,7 @@ pub(super) const CAUSES: &[Cause] = &[
             (KILLED_STILL_LISTED, A), (DESTROYED_BY_ITS_WORD, A), (Fact::said("destroy-failed"), 0.01), (KILLED_RATE_LOW, O),
             (KILLED_RATE_ZERO, 0.3), (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3),
             (KILLED_AND_BACK, 0.2), (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1),
+            (KILL_UNNAMED, 0.001),
         ])
         .what("vast.ai answered success: false; the client ended with status 0 and the manager believed it. The rental costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai and read the answer.")
@@ -107,7 +111,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .shows(&[
             (KILLED_STILL_LISTED, A), (Fact::said("destroy-failed"), A), (KILLED_RATE_LOW, O), (KILLED_RATE_ZERO, 0.3),
             (KILLED_BENCHMARK_TIMEOUT, 0.4), (MIN_RATE_HIGH, 0.3), (PROOFS_SLOW, 0.3), (DESTROYED_BY_ITS_WORD, 0.01),
-            (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01),
+            (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILLED_BY_HAND, 0.1), (KILL_UNNAMED, 0.001),
         ])
         .proof(&[&[KILLED_STILL_LISTED, Fact::said("destroy-failed")]])
         .what("The client ended with an error. The row is killed all the same and the manager does not try again: the rental costs money.")
@@ -126,9 +130,9 @@ pub(super) const CAUSES: &[Cause] = &[
     cause("kill-before-destroy-ordering", "Killed without naming the rental", &[Killed], Common::Occasional, Effect::Ends)
         .shows(&[
             (KILLED_STILL_LISTED, A), (KILLED_BY_HAND, A), (DESTROYED_BY_ITS_WORD, 0.01), (Fact::said("destroy-failed"), 0.01),
-            (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01),
+            (RECORD_ABSENT, 0.01), (KILLED_DISAPPEARED, 0.01), (KILL_UNNAMED, A),
         ])
-        .proof(&[&[KILLED_STILL_LISTED, KILLED_BY_HAND]])
+        .proof(&[&[KILLED_STILL_LISTED, KILLED_BY_HAND, KILL_UNNAMED]])
         .what("Somebody had the row killed without its vast.ai number: only the row was. The rental costs money.")
         .remedy(Act::Destroy, "Destroy it at vast.ai; always name the rental.")
         .source("manager source: kill route"),
@@ -204,9 +208,10 @@ pub(super) const CAUSES: &[Cause] = &[
     cause("clock-step", "The manager's clock jumped", ANY, Common::Rare, Effect::Harmless)
         .shows(&[
             (KILLED_TOO_SOON, U), (LIST_OLD, O), (MANAGER_CLOCK_OFF, A), (KILLED_BENCHMARK_TIMEOUT, O),
-            (KILLED_PARAMS_TIMEOUT, O), (LATE, 0.7), (LOG_SILENT, 0.7), (GPU_IDLE, 0.2),
+            (KILLED_PARAMS_TIMEOUT, O), (LATE, 0.7), (LOG_SILENT, 0.7), (GPU_IDLE, 0.2), (CLOCK_OFF_BY_LINES, U),
         ])
-        .proof(&[&[KILLED_TOO_SOON, MANAGER_CLOCK_OFF]])
+        // Both of the first two show when it is Dwell's own clock that jumps: other clocks have to agree with it.
+        .proof(&[&[KILLED_TOO_SOON, MANAGER_CLOCK_OFF, CLOCK_OFF_BY_LINES]])
         .what("A jump ahead lets all its timers run out at once.")
         .remedy(Act::MendManager, "Mend its clock.")
         .source("manager source: wall clock"),

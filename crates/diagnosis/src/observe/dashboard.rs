@@ -8,6 +8,11 @@ use crate::channel::{Channel, Health};
 use crate::fact::{self, Fact};
 use crate::signature::{Written, matches};
 
+/// A rate that was taken for one an hour and is one a minute, with what a benchmark can be off by.
+fn is_sixtieth(rate: f64, usual: f64) -> bool {
+    usual > 0.0 && (1.0 / 150.0..1.0 / 25.0).contains(&(rate / usual))
+}
+
 impl Gather<'_> {
     pub(super) fn dashboard(&mut self) {
         let around = self.case.around;
@@ -29,6 +34,11 @@ impl Gather<'_> {
         if let Some(skew_s) = around.clock_skew_s {
             let text = format!("updated_at is {skew_s:.0} s ahead of this clock");
             self.note(fact::MANAGER_CLOCK_OFF, skew_s.abs() > 120.0, channel, at, FRESH_DASHBOARD_S, text);
+        }
+        if let (Some(ahead_s), Some(skew_s)) = (around.manager_ahead_s, around.clock_skew_s) {
+            let text = format!("lines arrive {ahead_s:.0} s after the time that they carry");
+            let off = ahead_s.abs() > 120.0 && skew_s.abs() > 120.0 && (ahead_s - skew_s).abs() < 120.0;
+            self.note(fact::CLOCK_OFF_BY_LINES, off, Channel::InstanceLog, at, FRESH_DASHBOARD_S, text);
         }
         if let Some(age_s) = around.vast_cache_age_s {
             let text = format!("vast_cache_age_s: {age_s:.0}");
@@ -87,7 +97,8 @@ impl Gather<'_> {
         if let Some(lines) = row.log_lines {
             self.note(fact::BUFFER_FULL, lines >= 9_000, channel, at, FRESH_DASHBOARD_S, format!("log_lines: {lines}"));
         }
-        if matches!(self.phase, Phase::BenchDone | Phase::Running) {
+        // Of what is alive: a row that was killed out of its run has that time as well, and does not report again.
+        if self.ended_at.is_none() && matches!(self.phase, Phase::BenchDone | Phase::Running) {
             let back = row.killed_at.is_some();
             self.note(
                 fact::KILLED_AND_BACK,
@@ -146,6 +157,7 @@ impl Gather<'_> {
             (fact::KILLED_RATE_LOW, low),
             (fact::KILLED_BENCHMARK_TIMEOUT, reason.contains("benchmark timeout")),
             (fact::KILLED_PARAMS_TIMEOUT, reason.contains("param") && reason.contains("timeout")),
+            (fact::KILLED_BAD_HOST, reason.starts_with("bad host ")),
             (fact::KILLED_BY_HAND, reason.contains("manual")),
         ];
         for (fact, holds) in facts {
@@ -160,9 +172,13 @@ impl Gather<'_> {
                     .or(around.usual_rate_of_all),
             )
         {
-            let share = if usual > 0.0 { rate / usual } else { 1.0 };
             let text = format!("bench_rate: {rate}; others {usual:.1} proofs/h");
-            self.note(fact::KILLED_RATE_SIXTIETH, (1.0 / 150.0..1.0 / 25.0).contains(&share), channel, ended, f64::MAX, text);
+            self.note(fact::KILLED_RATE_SIXTIETH, is_sixtieth(rate, usual), channel, ended, f64::MAX, text);
+        }
+        if low && let Some((rate, seconds)) = row.bench_rate_proofs_per_h.zip(self.case.signals.proof_s()) {
+            let own = 3600.0 / seconds;
+            let text = format!("bench_rate: {rate}; its proofs took {seconds:.1} s, {own:.1} in an hour");
+            self.note(fact::KILLED_RATE_OF_OWN, is_sixtieth(rate, own), Channel::InstanceLog, ended, f64::MAX, text);
         }
         let limit = if reason.contains("benchmark timeout") {
             row.param_done_at.map(|from| (from, 45.0))
@@ -176,6 +192,7 @@ impl Gather<'_> {
             // A clock that jumped has stamped the kill with its new time: then the next answers are dated before it.
             let observed = instance.entered.at.min(ended);
             let by_other_dates = seconds_between(from, observed) / MINUTE;
+            // The clock jumped while Dwell watched: against Dwell's own, which may be the one that did. See `CLOCK_OFF_BY_LINES`.
             let seen_before =
                 around.skew_before_s.is_some_and(|before| around.clock_skew_s.is_some_and(|now| (now - before).abs() > 120.0));
             let soon = passed + 1.0 < minutes || by_other_dates + 1.0 < minutes || seen_before;

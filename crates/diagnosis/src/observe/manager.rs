@@ -1,10 +1,16 @@
 //! The manager's own log: of the fleet, and of this instance.
 
-use dwell_fleet::seconds_between;
+use dwell_fleet::{Timestamp, seconds_between};
 
 use super::{FRESH_WORDS_S, Gather, MINUTE};
 use crate::channel::{Channel, Health};
 use crate::fact::{self, Fact};
+use crate::kill::KilledBy;
+
+/// Between the line of a kill and the row's time of it lies the client's destroy, which can take minutes, seconds.
+const KILL_TAKES_S: f64 = 300.0;
+/// A reading so long after a kill has all its lines, those of a client that takes long included, seconds.
+const KILL_LINES_COME_S: f64 = 90.0;
 
 impl Gather<'_> {
     pub(super) fn manager_log(&mut self) {
@@ -92,6 +98,9 @@ impl Gather<'_> {
                 None => {}
             }
         }
+        if let Some(ended) = self.ended_at {
+            self.told_of_its_kill(&names, ended);
+        }
         if let (Some(vast_id), Some(ended)) = (instance.vast_id, self.ended_at)
             && oldest <= ended
         {
@@ -109,6 +118,40 @@ impl Gather<'_> {
             let lost = started > self.since && instance.row.log_lines.is_some();
             let text = format!("the manager started at {started}");
             self.note(fact::LOGS_LOST_AT_RESTART, lost, channel, newest, FRESH_WORDS_S, text);
+        }
+    }
+
+    /// What the manager's log says of who had it killed, and with which rental. The row alone does not tell whether a rental
+    /// was named: it says the same whether one was or not.
+    fn told_of_its_kill(&mut self, names: &[String], ended: Timestamp) {
+        let manager = &self.case.around.manager;
+        let channel = Channel::ManagerLog;
+        let told = manager.kill_of(names).filter(|told| seconds_between(told.at, ended).abs() < KILL_TAKES_S);
+        if let Some(told) = told.filter(|told| told.by == KilledBy::BadHost) {
+            self.note(fact::KILLED_BAD_HOST, true, channel, told.at, f64::MAX, told.line.clone());
+        }
+        let Some(vast_id) = self.case.instance.vast_id.map(|vast_id| vast_id.0) else { return };
+        let destroy = manager.destroy_told(vast_id).filter(|at| seconds_between(*at, ended).abs() < KILL_TAKES_S);
+        if let Some(told) = told.filter(|told| told.vast_id == Some(vast_id)) {
+            return self.note(fact::KILL_UNNAMED, false, channel, told.at, f64::MAX, told.line.clone());
+        }
+        if let Some(at) = destroy {
+            return self.note(fact::KILL_UNNAMED, false, channel, at, f64::MAX, format!("[monitor] a destroy of {vast_id}"));
+        }
+        // What was written off is not destroyed on purpose. Of anything else every line of that time has to be known: those
+        // from well before it until after it, without a hole in which its lines could have stood.
+        let whole = manager.whole_from.is_some_and(|from| seconds_between(from, ended) > KILL_TAKES_S)
+            && manager.read_at.is_some_and(|read| seconds_between(ended, read) > KILL_LINES_COME_S);
+        match told {
+            Some(told) if told.by == KilledBy::Disappeared => {}
+            // It names another's rental.
+            Some(told) if told.vast_id.is_some() || whole => {
+                self.note(fact::KILL_UNNAMED, true, channel, told.at, f64::MAX, told.line.clone());
+            }
+            None if whole => {
+                self.note(fact::KILL_UNNAMED, true, channel, ended, f64::MAX, "no line of its kill in the manager's log");
+            }
+            _ => {}
         }
     }
 }

@@ -59,6 +59,13 @@ impl Gather<'_> {
         if let Some(credit) = answer.credit_dollars {
             self.note(fact::CREDIT_GONE, credit <= 0.0, channel, at, FRESH_VAST_S, format!("credit: ${credit:.2}"));
         }
+        // Two readings of the list at nearly the same time: the manager's and this one.
+        if let (Some((all, _)), Some((listed_at, count))) = (answer.rentals, self.case.around.manager.listed)
+            && seconds_between(listed_at, at).abs() < 180.0
+        {
+            let text = format!("{all} rentals in the account; [monitor] cached {count} vast instances");
+            self.note(fact::LISTED_SHORT, all as u64 > count, channel, at, FRESH_VAST_S, text);
+        }
         if let Some((all, stopped)) = answer.rentals.filter(|(all, _)| *all >= 2) {
             let text = format!("{stopped} of {all} rentals are stopped");
             self.note(fact::STOPPED_TOGETHER, stopped * 2 > all, channel, at, FRESH_VAST_S, text);
