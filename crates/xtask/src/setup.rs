@@ -31,7 +31,7 @@ struct Need {
     arch: &'static str,
 }
 
-const NEEDS: [Need; 18] = [
+const NEEDS: [Need; 19] = [
     Need {
         what: "a C compiler",
         from: Purpose::Terminal,
@@ -87,6 +87,14 @@ const NEEDS: [Need; 18] = [
         debian: "xvfb",
         fedora: "xorg-x11-server-Xvfb",
         arch: "xorg-server-xvfb",
+    },
+    Need {
+        what: "a keyboard for tests (xdotool)",
+        from: Purpose::Tests,
+        found: || on_path("xdotool"),
+        debian: "xdotool",
+        fedora: "xdotool",
+        arch: "xdotool",
     },
     Need {
         what: "xauth",

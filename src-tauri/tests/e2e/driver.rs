@@ -1,5 +1,6 @@
 //! WebDriver processes and sessions, ended whatever happens.
 
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -27,6 +28,51 @@ pub(crate) struct Browser {
     _folder: tempfile::TempDir,
 }
 
+/// An X server of its own: nobody else on it takes the keyboard's focus, and it is as large as it has to be.
+pub(crate) struct Screen {
+    display: String,
+    server: Child,
+}
+
+impl Screen {
+    pub(crate) fn open(width: u32, height: u32) -> Self {
+        let size = format!("{width}x{height}x24");
+        let mut server = Command::new("Xvfb")
+            .args(["-displayfd", "1", "-screen", "0", &size, "-nolisten", "tcp"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start Xvfb: {error}; `cargo xtask test` installs it"));
+        // It writes its number once it can be used.
+        let mut number = String::new();
+        std::io::BufReader::new(server.stdout.take().unwrap()).read_line(&mut number).unwrap();
+        assert!(!number.trim().is_empty(), "Xvfb ended without a display");
+        Self { display: format!(":{}", number.trim()), server }
+    }
+
+    /// Runs xdotool on it: keys that it presses come through XTEST, as those of a keyboard do.
+    pub(crate) fn xdotool(&self, arguments: &[&str]) {
+        let status = Command::new("xdotool").args(arguments).env("DISPLAY", &self.display).stdout(Stdio::null()).status();
+        let status = status.unwrap_or_else(|error| panic!("cannot start xdotool: {error}; `cargo xtask test` installs it"));
+        assert!(status.success(), "xdotool {arguments:?}: {status}");
+    }
+
+    /// Presses keys one after the other, about as fast as a person does.
+    pub(crate) fn types(&self, keys: &[&str]) {
+        let mut arguments = vec!["key", "--delay", "70"];
+        arguments.extend(keys);
+        self.xdotool(&arguments);
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.server.id().to_string()).status();
+        let _ = self.server.wait();
+    }
+}
+
 /// Asked to end, not killed: a killed driver leaves its browser behind, holding the test's output open.
 struct Driver(Child);
 
@@ -47,9 +93,10 @@ fn free_port() -> u16 {
 
 /// A session with a driver that `program` becomes when it is given the arguments for a port. Now and then a browser does
 /// not come up and its driver waits for it without end: then another one is tried.
-async fn session(program: &str, arguments: impl Fn(u16) -> Vec<String>, capabilities: Value) -> Browser {
+async fn session(program: &str, arguments: impl Fn(u16) -> Vec<String>, capabilities: Value, screen: Option<&Screen>) -> Browser {
     const TRIES: usize = 4;
-    assert!(std::env::var_os("DISPLAY").is_some(), "no display: run these tests with `cargo xtask test`");
+    let display = screen.map(|screen| screen.display.clone()).or_else(|| std::env::var("DISPLAY").ok());
+    let display = display.expect("no display: run these tests with `cargo xtask test`");
     let Value::Object(capabilities) = capabilities else { panic!("capabilities are an object") };
     for _ in 0..TRIES {
         let port = free_port();
@@ -60,6 +107,7 @@ async fn session(program: &str, arguments: impl Fn(u16) -> Vec<String>, capabili
             .env("XDG_CACHE_HOME", folder.path().join("cache"))
             .env("XDG_CONFIG_HOME", folder.path().join("config"))
             // As the window does for itself where there is no GPU to draw on (`boot.rs`).
+            .env("DISPLAY", &display)
             .envs((!Path::new("/dev/dri/renderD128").exists()).then_some(("WEBKIT_DISABLE_COMPOSITING_MODE", "1")))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -88,16 +136,26 @@ async fn session(program: &str, arguments: impl Fn(u16) -> Vec<String>, capabili
 
 /// A plain WebKitGTK browser: the engine of the window, without the window.
 pub(crate) async fn engine() -> Browser {
+    engine_on(None).await
+}
+
+/// The same on a screen of its own.
+pub(crate) async fn engine_on(screen: Option<&Screen>) -> Browser {
     let binary = MINI_BROWSER.iter().find(|path| Path::new(path).exists()).expect("MiniBrowser of webkit2gtk-driver");
     let options = json!({ "webkitgtk:browserOptions": { "binary": binary, "args": ["--automation"] } });
     let arguments = |port| vec![format!("--port={port}"), "--host=127.0.0.1".to_owned()];
-    let browser = session("WebKitWebDriver", arguments, options).await;
+    let browser = session("WebKitWebDriver", arguments, options, screen).await;
     within("window size", browser.client.set_window_rect(0, 0, 1280, 800)).await.unwrap();
     browser
 }
 
 /// The real window, started with these arguments.
 pub(crate) async fn window(arguments: &[&str]) -> Browser {
+    window_on(None, arguments).await
+}
+
+/// The same on a screen of its own.
+pub(crate) async fn window_on(screen: Option<&Screen>, arguments: &[&str]) -> Browser {
     let installed = repository("tools/bin/tauri-driver");
     let program = if installed.exists() { installed.display().to_string() } else { "tauri-driver".to_owned() };
     let options = json!({
@@ -106,7 +164,7 @@ pub(crate) async fn window(arguments: &[&str]) -> Browser {
     });
     let arguments =
         |port: u16| ["--port", &port.to_string(), "--native-port", &free_port().to_string()].map(str::to_owned).to_vec();
-    session(&program, arguments, options).await
+    session(&program, arguments, options, screen).await
 }
 
 /// A call to the driver that does not come back is a failure with a name, not a test that never ends.

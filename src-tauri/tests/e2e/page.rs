@@ -366,6 +366,64 @@ async fn an_instance_is_killed_once_it_is_allowed_and_meant() {
     page.browser.close().await;
 }
 
+/// What a command acts on is what the screen shows, and it says so: not what another view had selected, not what is hidden.
+#[tokio::test]
+async fn a_command_acts_on_what_is_on_the_screen() {
+    let page = evening(300.0).await;
+    let browser = &page.browser;
+    let (enter, palette) = (Key::Enter.to_string(), format!("{}k", char::from(Key::Control)));
+    browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    page.app.set_speed(dwell_commands::dto::SpeedRequest { speed: 0.0 }).await.unwrap();
+    browser.press("j").await.unwrap();
+    browser.until("return document.querySelector('[aria-selected=true][data-id]') !== null").await;
+    let selected = browser.run("return document.querySelector('[aria-selected=true][data-id]').dataset.id").await;
+    browser.press(&enter).await.unwrap();
+    browser.find("[data-testid=instance-id]").await;
+    browser.press("d").await.unwrap();
+    browser.until(&format!("return document.querySelector('[data-testid=diagnosis-id]')?.innerText === {selected}")).await;
+    browser.press("j").await.unwrap();
+    browser
+        .until(&format!(
+            "const id = document.querySelector('[data-testid=diagnosis-id]')?.innerText; return !!id && id !== {selected}"
+        ))
+        .await;
+    let shown = browser.run("return document.querySelector('[data-testid=diagnosis-id]').innerText").await;
+    let shown = shown.as_str().unwrap().to_owned();
+
+    browser.press(&palette).await.unwrap();
+    browser.find("[role=dialog] input").await.send_keys("kill the").await.unwrap();
+    let first = format!(
+        "return document.querySelector('[role=dialog] [data-command-item]')?.innerText.startsWith('Kill {}, ') === true",
+        &shown[..8]
+    );
+    browser.until(&first).await;
+    browser.press(&enter).await.unwrap();
+    browser.find("[data-testid=act]").await;
+    let title = browser.run("return document.querySelector('[data-testid=act] [data-dialog-title]').innerText").await;
+    assert!(title.as_str().is_some_and(|title| title.starts_with(&format!("Kill {}, ", &shown[..8]))), "{title}");
+    let targets = browser.run("return [...document.querySelectorAll('[data-testid=act] li b')].map((it) => it.innerText)").await;
+    assert_eq!(targets, json!([shown]));
+    assert!(browser.accessibility_faults().await.is_empty());
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+    browser.until("return !document.querySelector('[role=dialog]')").await;
+
+    // Hidden by the filter, it is nobody's target.
+    browser.press("gf").await.unwrap();
+    browser.find("[aria-selected=true][data-id]").await;
+    browser.press("/").await.unwrap();
+    browser.press("state:running").await.unwrap();
+    browser
+        .until("return document.querySelectorAll('[data-id]').length === 1 && !document.querySelector('[aria-selected=true]')")
+        .await;
+    browser.press(&palette).await.unwrap();
+    browser.find("[role=dialog] input").await.send_keys("kill the").await.unwrap();
+    browser.sees("no instance is in view").await;
+    browser.press(&enter).await.unwrap();
+    assert_eq!(browser.run("return document.querySelector('[data-testid=act]')").await, Value::Null);
+    assert!(page.app.acts(dwell_commands::dto::Nothing {}).await.unwrap().acts.is_empty());
+    page.browser.close().await;
+}
+
 /// Charts are read by keys and pointer, zoomed, shown as numbers and saved; what is set lasts; logs are searched.
 #[tokio::test]
 async fn charts_are_read_zoomed_saved_and_remembered() {

@@ -3,7 +3,7 @@
 import type { Acts, PlanRequest, PlanView } from "../api/generated";
 import { toast } from "svelte-sonner";
 import { api } from "../api/generated";
-import { attempt } from "./commands";
+import { attempt } from "./attempt";
 import { fleet } from "./fleet.svelte";
 
 /** How often the journal is read while something is under way, and otherwise. */
@@ -17,6 +17,7 @@ class Acting {
   request = $state.raw<PlanRequest | undefined>();
   /** Deeds whose end has been told. */
   #told = new Set<string>();
+  #asked = 0;
 
   get mayAct(): boolean {
     return this.acts?.may_act ?? false;
@@ -66,11 +67,14 @@ class Acting {
   /** Asks what would be done, and shows it. */
   async ask(deed: string, ids: string[], text: string | null = null, why: string | null = null) {
     const request = { deed, ids, text, why };
+    const mine = (this.#asked += 1);
     const plan = await attempt(api.plan(request));
-    if (plan) [this.request, this.plan] = [request, plan];
+    // What was asked last is shown, whichever answer comes last.
+    if (plan && mine === this.#asked) [this.request, this.plan] = [request, plan];
   }
 
   leave() {
+    this.#asked += 1;
     this.plan = undefined;
     this.request = undefined;
   }

@@ -2,37 +2,32 @@
 
 import { toast } from "svelte-sonner";
 import { api } from "../api/generated";
-import { asApiError } from "../host";
+import { attempt } from "./attempt";
 import { router } from "./route.svelte";
 import { fleet } from "./fleet.svelte";
 import { ui } from "./ui.svelte";
-import { rolling } from "./rolling.svelte";
-import { acting } from "./acts.svelte";
+import { deeds } from "./deeds";
+import { inView, named } from "./inview.svelte";
+import type { Binding } from "./keys";
 
 export interface Command {
   id: string;
-  title: string;
-  /** For tinykeys: `g f`, `$mod+k`, `?`. */
+  /** What it does; a command that acts names what it acts on. */
+  readonly title: string;
+  /** More words that find it. */
+  also?: string;
+  /** For `keys.ts`: `g f`, `$mod+k`, `?`. */
   keys?: string;
+  /** A dialog of its own may be open. */
+  dialog?: () => boolean;
   run: () => void;
   /** Why it cannot be done now, if it cannot. */
   unless?: () => string | undefined;
 }
 
-/** Runs a call; what goes wrong is told, and stays until read. */
-export async function attempt<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (thrown) {
-    const error = asApiError(thrown);
-    toast.error(error.message, { description: error.hint ?? undefined, duration: Number.POSITIVE_INFINITY, closeButton: true });
-    return undefined;
-  }
-}
-
 const simulated = () => (fleet.simulated ? undefined : "only in a simulation");
 const watching = () => (fleet.head ? undefined : "nothing is watched");
-const chosen = () => (router.route.view === "instance" ? router.route.id : ui.selected);
+const noneInView = () => (inView.row ? undefined : "no instance is in view");
 const speed = (factor: number) => void attempt(api.set_speed({ speed: factor }));
 
 export const commands: Command[] = [
@@ -40,29 +35,32 @@ export const commands: Command[] = [
   { id: "incidents", title: "Show incidents: what is stuck, and why", keys: "g i", run: () => router.go({ view: "incidents" }), unless: watching },
   {
     id: "diagnose",
-    title: "Diagnose the chosen instance",
+    get title() {
+      return `Diagnose ${inView.row ? named(inView.row) : "the instance in view"}`;
+    },
+    also: "the instance in view",
     keys: "d",
-    run: () => router.go({ view: "incidents", id: router.route.view === "instance" ? router.route.id : ui.selected }),
-    unless: () => watching() ?? (router.route.view === "instance" || ui.selected ? undefined : "no instance is chosen"),
+    run: () => router.go({ view: "incidents", id: inView.row?.id }),
+    unless: () => watching() ?? noneInView(),
   },
-  {
-    id: "kill",
-    title: "Kill the chosen instance: shows first what will happen",
-    run: () => { const id = chosen(); if (id) void acting.ask("kill", [id]); },
-    unless: () => watching() ?? (chosen() ? undefined : "no instance is chosen"),
-  },
+  ...deeds.map((deed): Command => ({
+    id: deed.id,
+    get title() {
+      return deed.title(inView.row);
+    },
+    also: "the instance in view",
+    run: () => {
+      const row = inView.row;
+      if (row && deed.unless(row) === undefined) deed.ask(row);
+    },
+    unless: () => watching() ?? noneInView() ?? (inView.row && deed.unless(inView.row)),
+  })),
   { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
   { id: "charts", title: "Show charts: throughput, dwell, cost", keys: "g h", run: () => router.go({ view: "charts" }), unless: watching },
   { id: "search", title: "Search all kept logs", keys: "g l", run: () => router.go({ view: "search" }), unless: watching },
   { id: "journal", title: "Show the journal of what was done", keys: "g j", run: () => router.go({ view: "journal" }), unless: watching },
   { id: "offers", title: "Show offers: what could be rented, and what it would prove", keys: "g o", run: () => router.go({ view: "offers" }), unless: watching },
   { id: "rollouts", title: "Show deployments and replacements", keys: "g p", run: () => router.go({ view: "rollouts" }), unless: watching },
-  {
-    id: "replace",
-    title: "Replace the chosen instance: shows first what will happen",
-    run: () => { const id = chosen(); if (id) rolling.ask({ ids: [id] }); },
-    unless: () => watching() ?? (chosen() ? undefined : "no instance is chosen"),
-  },
   { id: "rentals", title: "Show what vast.ai bills", keys: "g v", run: () => router.go({ view: "rentals" }) },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
   { id: "bench", title: "Measure a card", keys: "g b", run: () => router.go({ view: "bench" }) },
@@ -83,9 +81,22 @@ export const commands: Command[] = [
   { id: "speed-20", title: "Simulation at 20 times real time", run: () => speed(20), unless: simulated },
   { id: "speed-100", title: "Simulation at 100 times real time", run: () => speed(100), unless: simulated },
   { id: "theme", title: "Change the theme: system, light, dark", keys: "t", run: () => ui.nextTheme() },
-  { id: "palette", title: "Search or do", keys: "$mod+k", run: () => (ui.palette = !ui.palette) },
-  { id: "help", title: "Show all keys", keys: "?", run: () => (ui.help = !ui.help) },
+  { id: "palette", title: "Search or do", keys: "$mod+k", dialog: () => ui.palette, run: () => (ui.palette = !ui.palette) },
+  { id: "help", title: "Show all keys", keys: "?", dialog: () => ui.help, run: () => (ui.help = !ui.help) },
 ];
+
+/** The keys of all commands. One that cannot be done now says why. */
+export function bindings(): Binding[] {
+  return commands.flatMap((command) => {
+    if (command.keys === undefined) return [];
+    const run = () => {
+      const refused = command.unless?.();
+      if (refused === undefined) command.run();
+      else toast.info(command.title, { description: `Not now: ${refused}.`, id: "refused-keys" });
+    };
+    return [{ keys: command.keys, run, typing: command.keys.startsWith("$mod"), ...(command.dialog ? { dialog: command.dialog } : {}) }];
+  });
+}
 
 /** Keys that belong to a list or a page, for the help sheet. */
 export const localKeys: [string, string][] = [

@@ -2,7 +2,7 @@
 
 import type { DrillView } from "../api/generated";
 import { api } from "../api/generated";
-import { attempt } from "./commands";
+import { attempt } from "./attempt";
 import { fleet } from "./fleet.svelte";
 
 /** The answer that nothing is wrong. */

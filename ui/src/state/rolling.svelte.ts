@@ -3,7 +3,7 @@
 import type { RolloutPlan, RolloutRequest, Rollouts, RolloutView } from "../api/generated";
 import { toast } from "svelte-sonner";
 import { api } from "../api/generated";
-import { attempt } from "./commands";
+import { attempt } from "./attempt";
 import { acting } from "./acts.svelte";
 import { fleet } from "./fleet.svelte";
 import { router } from "./route.svelte";
