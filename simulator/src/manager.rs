@@ -213,11 +213,13 @@ impl Manager {
         Ok((fresh_uuid, runner_id))
     }
 
-    /// `POST /param-done`: acts only in `registered`, answers ok in any case.
+    /// `POST /param-done`: acts only in `registered`, answers ok in any other state of an instance that it knows.
     pub(crate) fn param_done(&mut self, uuid: &str, now: Timestamp) -> Result<(), Refusal> {
         self.written()?;
         let time_lost = self.trouble.param_time_lost;
-        let Some(row) = self.row(uuid) else { return Ok(()) };
+        let Some(row) = self.row(uuid) else {
+            return Err((404, "instance not found".to_owned()));
+        };
         if row.state == "registered" {
             row.state = "params_done";
             row.param_done_at = Some(whole_second(now)).filter(|_| !time_lost);

@@ -259,7 +259,8 @@ impl ManagerClient {
     }
 
     /// Has the manager rent an offer; vast.ai's number of it, where the answer names one. The manager labels nothing: a new rental on
-    /// the same machine tells whether it was rented.
+    /// the same machine tells whether it was rented. The manager answers "ok" as well where vast.ai refused, for its client ends with
+    /// status 0 then: the refusal stands in the client's words alone.
     pub async fn deploy(&self, wanted: &wire::DeployRequest) -> Result<Option<u64>, FetchError> {
         let answer: wire::DeployAnswer = self.send(&Call::deploy(wanted)).await?.value;
         match answer.ok {
@@ -267,7 +268,10 @@ impl ManagerClient {
                 let words = answer.message.unwrap_or_else(|| "without a word".to_owned());
                 Err(FetchError::new(Code::ManagerFailed, format!("the manager could not rent it: {words:?}")))
             }
-            _ => Ok(answer.instance_id.filter(|id| *id > 0)),
+            _ => match (answer.instance_id.filter(|id| *id > 0), answer.message.as_deref().and_then(refused_order)) {
+                (None, Some(refused)) => Err(refused),
+                (id, _) => Ok(id),
+            },
         }
     }
 
@@ -315,6 +319,50 @@ impl ManagerClient {
                     _ => Err(error),
                 }
             }
+        }
+    }
+}
+/// Characters of a client's words that are repeated.
+const WORDS_MAX: usize = 200;
+
+/// vast.ai's refusal in what its client printed of an order: `Failed with error 404: …` (client 1.9.1, `create instance`). `None`
+/// where the words name none, or a failure of vast.ai's own (5xx), which leaves open whether it rented.
+fn refused_order(printed: &str) -> Option<FetchError> {
+    let line = printed.lines().find_map(|line| line.trim_start().strip_prefix("Failed with error "))?;
+    let digits = line.split(|letter: char| !letter.is_ascii_digit()).next()?;
+    let code = match digits.parse::<u16>().ok()? {
+        401 | 403 => Code::KeyRefused,
+        408 => return None,
+        429 => Code::TooOften,
+        400..=499 => Code::Refused,
+        _ => return None,
+    };
+    let words: String = line.chars().take(WORDS_MAX).collect();
+    Some(FetchError::new(code, format!("vast.ai refused the manager's order: {:?}", words.trim_end())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_that_vast_ai_refused_is_read_from_its_clients_words() {
+        let code = |printed: &str| refused_order(printed).map(|error| error.code);
+        assert_eq!(
+            code("Failed with error 404: error 404/3603: no_such_ask Instance type by id 7 is not available.\n"),
+            Some(Code::Refused)
+        );
+        assert_eq!(code("A new version is available\nFailed with error 400: insufficient credit"), Some(Code::Refused));
+        assert_eq!(code("Failed with error 429: API requests too frequent"), Some(Code::TooOften));
+        assert_eq!(code("Failed with error 403: no"), Some(Code::KeyRefused));
+        for open in [
+            "Failed with error 502: bad gateway",
+            "Failed with error 408: ",
+            "Failed with error",
+            "Started. {'success': True}",
+            "",
+        ] {
+            assert_eq!(code(open), None, "{open}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The manager's routes.
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use axum::body::Bytes;
@@ -76,9 +77,75 @@ fn refuse(status: u16, words: impl Into<String>) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// The body as an object; the manager's words where it is none.
+/// The body as JSON; the manager's word where it is none.
 fn read(body: &Bytes) -> Result<Value, Refused> {
     serde_json::from_slice(body).map_err(|error| Refused(400, format!("bad request: {error}")))
+}
+
+/// The type of a field in the manager's request structs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Int,
+    Float,
+    Text,
+}
+
+/// A request as the manager decodes it: a missing or null field is Go's zero value, one of another type is refused in the
+/// words of Go's decoder (`encoding/json`, `UnmarshalTypeError`). Names are compared without regard to case, as there.
+struct Fields(Vec<(&'static str, Value)>);
+
+impl Fields {
+    fn of(body: &Bytes, name: &str, fields: &[(&'static str, Kind)]) -> Result<Self, Refused> {
+        let bad = |what: &str, field: &str, kind: &str| {
+            let place = if field.is_empty() {
+                format!("Go value of type main.{name}")
+            } else {
+                format!("Go struct field {name}.{field} of type {kind}")
+            };
+            Refused(400, format!("bad request: json: cannot unmarshal {what} into {place}"))
+        };
+        let given = match read(body)? {
+            Value::Object(given) => given,
+            Value::Null => serde_json::Map::new(),
+            other => return Err(bad(&go_kind(&other), "", "")),
+        };
+        let mut values: Vec<(&'static str, Value)> = fields.iter().map(|(field, _)| (*field, Value::Null)).collect();
+        for (key, value) in given {
+            let Some(at) = fields.iter().position(|(field, _)| field.eq_ignore_ascii_case(&key)) else { continue };
+            let (field, kind) = fields[at];
+            let (fits, type_name) = match kind {
+                Kind::Int => (value.is_i64(), "int"),
+                Kind::Float => (value.is_number(), "float64"),
+                Kind::Text => (value.is_string(), "string"),
+            };
+            if value.is_null() {
+                continue;
+            }
+            if !fits {
+                let what =
+                    if value.is_number() && kind == Kind::Int { format!("number {value}") } else { go_kind(&value).into_owned() };
+                return Err(bad(&what, field, type_name));
+            }
+            values[at].1 = value;
+        }
+        Ok(Self(values))
+    }
+
+    fn value(&self, field: &str) -> &Value {
+        self.0.iter().find(|(name, _)| *name == field).map_or(&Value::Null, |(_, value)| value)
+    }
+
+    fn text(&self, field: &str) -> &str {
+        self.value(field).as_str().unwrap_or_default()
+    }
+
+    fn int(&self, field: &str) -> i64 {
+        self.value(field).as_i64().unwrap_or_default()
+    }
+
+    fn float(&self, field: &str) -> f64 {
+        self.value(field).as_f64().unwrap_or_default()
+    }
 }
 
 /// The manager's no.
@@ -96,17 +163,13 @@ impl IntoResponse for Refused {
     }
 }
 
-fn text_of<'a>(body: &'a Value, field: &str) -> &'a str {
-    body[field].as_str().unwrap_or("")
-}
-
 async fn register(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
-    let body = read(&body)?;
-    let label = text_of(&body, "label");
+    let body = Fields::of(&body, "RegisterReq", &[("label", Kind::Text), ("min_rate", Kind::Float)])?;
+    let label = body.text("label");
     if label.is_empty() {
-        return Ok(refuse(400, "label required"));
+        return Ok(refuse(400, "label is required"));
     }
-    let min_rate = body["min_rate"].as_f64().unwrap_or(0.0);
+    let min_rate = body.float("min_rate");
     let (uuid, runner_id) = stage.world().with_manager(|manager, _, now| {
         let fresh = format!("5eed0000-0000-4000-8000-{:012x}", now.as_millisecond() + label.len() as i64);
         manager.register(label, min_rate, fresh, now)
@@ -115,22 +178,21 @@ async fn register(State(stage): State<Stage>, body: Bytes) -> Result<Response, R
 }
 
 async fn param_done(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
-    let body = read(&body)?;
-    stage.world().with_manager(|manager, _, now| manager.param_done(text_of(&body, "uuid"), now))?;
+    let body = Fields::of(&body, "UUIDReq", &[("uuid", Kind::Text)])?;
+    stage.world().with_manager(|manager, _, now| manager.param_done(body.text("uuid"), now))?;
     Ok(answer(&json!({"ok": true})))
 }
 
 async fn bench_done(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
-    let body = read(&body)?;
-    let rate = body["rate"].as_f64().unwrap_or(0.0);
-    let passed =
-        stage.world().with_manager(|manager, world, now| manager.bench_done(text_of(&body, "uuid"), rate, world, now))?;
+    let body = Fields::of(&body, "BenchDoneReq", &[("uuid", Kind::Text), ("rate", Kind::Float)])?;
+    let rate = body.float("rate");
+    let passed = stage.world().with_manager(|manager, world, now| manager.bench_done(body.text("uuid"), rate, world, now))?;
     Ok(answer(&json!({"ok": true, "passed": passed})))
 }
 
 async fn running(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
-    let body = read(&body)?;
-    stage.world().with_manager(|manager, _, now| manager.running(text_of(&body, "uuid"), now))?;
+    let body = Fields::of(&body, "UUIDReq", &[("uuid", Kind::Text)])?;
+    stage.world().with_manager(|manager, _, now| manager.running(body.text("uuid"), now))?;
     Ok(answer(&json!({"ok": true})))
 }
 
@@ -141,6 +203,9 @@ struct ByUuid {
 }
 
 async fn runner_id(State(stage): State<Stage>, Query(query): Query<ByUuid>) -> Response {
+    if query.uuid.is_empty() {
+        return refuse(400, "uuid query param required");
+    }
     match stage.world().manager().runner_id(&query.uuid) {
         Some(runner_id) => answer(&json!({"runner_id": runner_id})),
         None => refuse(404, "instance not found"),
@@ -224,7 +289,7 @@ async fn log_push(State(stage): State<Stage>, headers: HeaderMap, body: Bytes) -
     let named = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("").to_owned();
     let uuid = named("x-instance-uuid");
     if uuid.is_empty() {
-        return refuse(400, "X-Instance-UUID required");
+        return refuse(400, "X-Instance-UUID header required");
     }
     stage.world().with_manager(|manager, _, now| manager.log_push(&uuid, &named("x-log-source"), &body, now));
     StatusCode::NO_CONTENT.into_response()
@@ -235,11 +300,12 @@ async fn bad_hosts(State(stage): State<Stage>) -> Response {
 }
 
 async fn add_bad_host(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
-    let body = read(&body)?;
-    let Some(machine_id) = body["machine_id"].as_str().filter(|id| !id.is_empty()) else {
-        return Ok(refuse(400, "bad request: machine_id must be a string"));
-    };
-    stage.world().with_manager(|manager, _, now| manager.add_bad_host(machine_id, text_of(&body, "reason"), now));
+    let body = Fields::of(&body, "BadHostReq", &[("machine_id", Kind::Text), ("reason", Kind::Text)])?;
+    let machine_id = body.text("machine_id");
+    if machine_id.is_empty() {
+        return Ok(refuse(400, "machine_id required"));
+    }
+    stage.world().with_manager(|manager, _, now| manager.add_bad_host(machine_id, body.text("reason"), now));
     Ok(answer(&json!({"ok": true})))
 }
 
@@ -249,9 +315,9 @@ async fn remove_bad_host(State(stage): State<Stage>, Path(machine_id): Path<Stri
 }
 
 async fn kill(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
-    let body = read(&body)?;
-    let vast_id = body["vast_id"].as_u64().unwrap_or(0);
-    stage.world().with_manager(|manager, world, now| manager.kill(vast_id, text_of(&body, "uuid"), world, now));
+    let body = Fields::of(&body, "", &[("vast_id", Kind::Int), ("uuid", Kind::Text)])?;
+    let vast_id = u64::try_from(body.int("vast_id")).unwrap_or(0);
+    stage.world().with_manager(|manager, world, now| manager.kill(vast_id, body.text("uuid"), world, now));
     Ok(answer(&json!({"ok": true})))
 }
 
@@ -302,27 +368,10 @@ async fn offers(State(stage): State<Stage>, Query(query): Query<OffersQuery>) ->
 }
 
 async fn deploy(State(stage): State<Stage>, body: Bytes) -> Result<Response, Refused> {
-    let body = read(&body)?;
-    let refused = |why: String| Ok(refuse(400, format!("bad request: {why}")));
-    let int = |field: &str| match &body[field] {
-        Value::Null => Ok(0),
-        Value::Number(number) => number.as_i64().ok_or_else(|| {
-            format!("json: cannot unmarshal number {number} into Go struct field DeployRequest.{field} of type int")
-        }),
-        other => Err(format!("json: cannot unmarshal {} into Go struct field DeployRequest.{field} of type int", go_kind(other))),
-    };
-    let min_rate = match &body["min_rate"] {
-        Value::Null => 0.0,
-        Value::Number(number) => number.as_f64().unwrap_or(0.0),
-        other => {
-            let kind = go_kind(other);
-            return refused(format!("json: cannot unmarshal {kind} into Go struct field DeployRequest.min_rate of type float64"));
-        }
-    };
-    let (offer, machine, disk) = match (int("offer_id"), int("machine_id"), int("disk")) {
-        (Ok(offer), Ok(machine), Ok(disk)) => (offer, machine, disk),
-        (Err(why), ..) | (_, Err(why), _) | (.., Err(why)) => return refused(why),
-    };
+    let fields = [("offer_id", Kind::Int), ("machine_id", Kind::Int), ("min_rate", Kind::Float), ("disk", Kind::Int)];
+    let body = Fields::of(&body, "DeployRequest", &fields)?;
+    let (offer, machine, disk, min_rate) =
+        (body.int("offer_id"), body.int("machine_id"), body.int("disk"), body.float("min_rate"));
     let Some(offer) = u64::try_from(offer).ok().filter(|offer| *offer > 0) else {
         return Ok(refuse(400, "offer_id required"));
     };
@@ -334,26 +383,21 @@ async fn deploy(State(stage): State<Stage>, body: Bytes) -> Result<Response, Ref
     // Its own defaults.
     let disk = if disk > 0 { disk as f64 } else { 250.0 };
     let min_rate = if min_rate > 0.0 { min_rate } else { 30.0 };
-    let rented = world.deploy(offer, min_rate, disk);
-    Ok(match rented {
-        Ok((vast_id, message)) => {
-            world.with_manager(|manager, _, now| manager.say_deploy(offer, &message, now));
-            answer(&json!({"ok": true, "instance_id": vast_id, "message": message}))
-        }
-        Err(why) => refuse(500, why),
-    })
+    let (vast_id, message) = world.deploy(offer, min_rate, disk);
+    world.with_manager(|manager, _, now| manager.say_deploy(offer, &message, now));
+    Ok(answer(&json!({"ok": true, "instance_id": vast_id, "message": message})))
 }
 
 /// A JSON value's kind, in the words of Go's decoder.
-fn go_kind(value: &Value) -> &'static str {
-    match value {
+fn go_kind(value: &Value) -> Cow<'static, str> {
+    Cow::Borrowed(match value {
         Value::String(_) => "string",
         Value::Bool(_) => "bool",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
         Value::Number(_) => "number",
         Value::Null => "null",
-    }
+    })
 }
 
 async fn host_perf(State(stage): State<Stage>) -> Response {

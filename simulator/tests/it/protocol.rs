@@ -151,7 +151,11 @@ async fn actions_change_the_world() {
     assert!(
         status == 200 && deployed["message"].as_str().unwrap().starts_with("Started. {'success': True, 'new_contract': 3100")
     );
-    assert_eq!(manager.post("/api/deploy", wanted).await.0, 500, "an offer is good for one rental");
+    // An offer is good for one rental. The client says so and ends with status 0, so the manager calls that ok as well.
+    let (status, body) = manager.post("/api/deploy", wanted).await;
+    let refused: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, refused["instance_id"].as_u64()), (200, Some(0)), "{refused}");
+    assert!(refused["message"].as_str().unwrap().contains("no_such_ask"), "{refused}");
     // As Go's decoder has it: DeployRequest{OfferID, MachineID int; MinRate float64; Disk int}.
     for (field, value, kind) in
         [("disk", json!(250.0), "number 250.0"), ("offer_id", json!("7"), "string"), ("machine_id", json!(true), "bool")]
@@ -234,4 +238,59 @@ async fn every_shipped_scenario_is_served() {
         let refused = http.get(format!("{}/api/v0/users/current", served.vast_url())).send().await.unwrap();
         assert_eq!(refused.status(), 403, "no key, no answer");
     }
+}
+
+/// A request that the real manager's types refuse is refused here, in the same words: compared with the manager's strict double.
+#[tokio::test]
+async fn a_field_of_another_type_is_refused_as_the_real_one_refuses_it() {
+    let simulated = manager("params-done-silence").await;
+    let double = dwell_fake_manager::FakeManager::serve(dwell_fake_manager::Options::default());
+    let routes: [(&str, Value); 7] = [
+        ("/register", json!({"label": "C.1", "min_rate": 30})),
+        ("/param-done", json!({"uuid": "nobody"})),
+        ("/bench-done", json!({"uuid": "nobody", "rate": 41.5})),
+        ("/running", json!({"uuid": "nobody"})),
+        ("/bad-host", json!({"machine_id": "40999", "reason": "slow"})),
+        ("/api/kill", json!({"vast_id": 7, "uuid": "nobody"})),
+        ("/api/deploy", json!({"offer_id": 0, "machine_id": 5, "min_rate": 30.0, "disk": 250})),
+    ];
+    let others = [
+        Value::Null,
+        json!(true),
+        json!("250"),
+        json!(""),
+        json!(250),
+        json!(-1),
+        json!(250.0),
+        json!(1.5),
+        json!([]),
+        json!({"a": 1}),
+    ];
+    let mut refused = 0;
+    for (route, good) in routes {
+        let mut bodies = vec![good.clone(), json!({}), json!([]), json!("text"), json!(7), Value::Null];
+        for field in good.as_object().unwrap().keys() {
+            for other in &others {
+                let mut body = good.clone();
+                body[field] = other.clone();
+                bodies.push(body);
+            }
+            // Go compares names without their case.
+            let mut body = good.clone();
+            body.as_object_mut().unwrap().remove(field);
+            body[field.to_uppercase()] = json!({});
+            bodies.push(body);
+        }
+        for body in bodies {
+            let theirs = double.call("POST", route, &body.to_string());
+            let (status, text) = simulated.post(route, body.clone()).await;
+            assert_eq!(status, theirs.status, "{route} {body}: {text} / {}", theirs.text());
+            // The struct of a kill has no name, and a long type in Go's words for a body that is no object.
+            if status == 400 && (route != "/api/kill" || body.is_object()) {
+                assert_eq!(text, theirs.text(), "{route} {body}");
+            }
+            refused += usize::from(status == 400);
+        }
+    }
+    assert!(refused > 80, "{refused}");
 }

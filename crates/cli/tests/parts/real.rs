@@ -164,6 +164,14 @@ fn an_order_through_the_manager_is_carried_out_by_the_real_client() {
     assert_eq!(record["gpu_name"], "RTX 4090", "{record}");
     let orders: Vec<_> = place.manager.requests().into_iter().filter(|seen| seen.target == "/api/deploy").collect();
     assert_eq!(orders.iter().map(|seen| seen.status).collect::<Vec<_>>(), [200], "{orders:?}");
+    // Its offer is taken now. The real client says so with exit status 0, the manager calls that ok: the refusal is in its words.
+    let body: Value = serde_json::from_str(&orders[0].body).unwrap();
+    let again =
+        Command::new("curl").args(["-sS", "-d", &body.to_string(), &format!("{}/api/deploy", place.manager.url())]).output();
+    let again = json(&again.unwrap());
+    assert_eq!((again["ok"].as_bool(), again["instance_id"].as_u64()), (Some(true), Some(0)), "{again}");
+    assert!(again["message"].as_str().unwrap().starts_with("Failed with error 4"), "as Dwell reads it: {again}");
+    assert_eq!(place.rented().len(), before.len() + 1, "one was ordered, and one was rented");
     // An order that was sent is not sent again by the process that follows it up.
     drop(order);
     let rollouts = json(&place.run(false, &["rollouts", "--json"]));
