@@ -217,7 +217,7 @@ pub struct Diagnosis {
     #[serde(default)]
     #[schemars(with = "Option<Target>")]
     target: Option<Spanned<Target>>,
-    /// One of healthy, slow, stalled, invisible, contradicted, gone, leaking.
+    /// One of healthy, slow, stalled, invisible, contradicted, gone, leaking, written-off.
     #[schemars(with = "String")]
     verdict: Spanned<String>,
     /// Ids of the causes that cannot be told apart from there, the true one among them. Empty where nothing is wrong.
@@ -226,7 +226,7 @@ pub struct Diagnosis {
     pub says: String,
 }
 
-const VERDICTS: [&str; 7] = ["healthy", "slow", "stalled", "invisible", "contradicted", "gone", "leaking"];
+const VERDICTS: [&str; 8] = ["healthy", "slow", "stalled", "invisible", "contradicted", "gone", "leaking", "written-off"];
 
 /// Why a scenario cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -13,7 +13,8 @@ use crate::{offers, print};
 /// Watch a fleet of rented GPU instances: who is where, for how long, and who needs a look.
 ///
 /// Exit codes: 0 done; 1 failed; 2 wrong usage; 3 the manager cannot be reached or understood; 4 no instance, or more than
-/// one, has that id; 10 something is flagged (only with --fail-on-flag).
+/// one, has that id; 10 something is flagged (only with --fail-on-flag); 11 what was asked is not known: the manager is blind, or
+/// wrote instances off (fleet, diagnose).
 #[derive(Debug, Parser)]
 #[command(name = "dwellctl", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -126,6 +127,14 @@ pub(crate) enum Command {
         /// List who is alive and was rented before this date, time or age instead: a new image has not reached them.
         #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before, conflicts_with = "report")]
         rented_before: Option<jiff::Timestamp>,
+    },
+    /// Say that instances which the manager wrote off together are accounted for: their end was meant, or they were seen to.
+    Acknowledge {
+        /// Ids, unique prefixes of them, vast.ai numbers or labels; all that were written off where none is given.
+        ids: Vec<String>,
+        /// Why, for the notes.
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        why: String,
     },
     /// Explain a cause: what it shows, what proves it, what to do. Lists the catalogue where none is given.
     Explain {

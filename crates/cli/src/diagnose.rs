@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::args::{Args, ReportFormat};
 use crate::list::{Form, List};
 use crate::print::{self, clean, out, remark};
+use crate::run::UNKNOWN;
 
 /// What a terminal is asked for.
 pub(crate) struct Wanted<'a> {
@@ -42,8 +43,13 @@ pub(crate) async fn run(args: &Args, mut look: Look, wanted: Wanted<'_>) -> anyh
             wanted.ids.to_vec()
         };
         if ids.is_empty() {
-            remark("nothing is stuck: there is nothing to report");
-            return Ok(ExitCode::SUCCESS);
+            let hidden = look.fleet().conditions.iter().any(|it| it.is_unknown);
+            remark(if hidden {
+                "no instance is known to be stuck, and that means nothing: dwellctl diagnose says why"
+            } else {
+                "nothing is stuck: there is nothing to report"
+            });
+            return Ok(ExitCode::from(u8::from(hidden) * UNKNOWN));
         }
         let request = ReportRequest { ids, format: format.as_str().to_owned(), with_addresses: wanted.with_addresses };
         out(look.report(&request)?.text.trim_end());
@@ -54,9 +60,14 @@ pub(crate) async fn run(args: &Args, mut look: Look, wanted: Wanted<'_>) -> anyh
         if args.json {
             print::json(&incidents, true)?;
         } else {
+            print::conditions(&incidents.conditions);
             tell_incidents(&incidents);
         }
-        return Ok(ExitCode::SUCCESS);
+        let hidden = incidents.conditions.iter().any(|it| it.is_unknown);
+        return Ok(ExitCode::from(u8::from(hidden) * UNKNOWN));
+    }
+    if !args.json {
+        print::conditions(&look.fleet().conditions);
     }
     let pages = wanted.ids.iter().map(|id| look.diagnosis(id)).collect::<Result<Vec<_>, ApiError>>()?;
     if args.json {
@@ -69,7 +80,11 @@ pub(crate) async fn run(args: &Args, mut look: Look, wanted: Wanted<'_>) -> anyh
 
 fn tell_incidents(incidents: &Incidents) {
     if incidents.incidents.is_empty() {
-        out("Nothing is stuck, as far as can be seen.");
+        out(if incidents.conditions.iter().any(|it| it.is_unknown) {
+            "Whether anything is stuck is unknown."
+        } else {
+            "Nothing is stuck, as far as can be seen."
+        });
     }
     for it in &incidents.incidents {
         let price = it.dollars_per_h.map_or_else(String::new, |dollars| format!(", ${dollars:.2}/h"));

@@ -121,12 +121,12 @@ fn machine(machine: &MachinePanel) {
         Some(processes) => {
             let mut table = print::table(&["PID", "PROGRAM", "STATE", "UP", "CPU", "MEMORY"]);
             for it in processes {
-                let up_s = machine.at.duration_since(it.started_at).as_secs_f64();
+                let up_s = it.started_at.map(|started| machine.at.duration_since(started).as_secs_f64());
                 table.add_row(vec![
                     it.pid.to_string(),
                     clean(&it.program),
                     clean(&it.state),
-                    duration(up_s.max(0.0)),
+                    up_s.map_or_else(|| "\u{2013}".to_owned(), |up_s| duration(up_s.max(0.0))),
                     told(it.cpu_percent, " %"),
                     it.memory_gib.map_or_else(|| "\u{2013}".to_owned(), |gib| format!("{gib:.1} GiB")),
                 ]);

@@ -48,7 +48,7 @@ pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
         "key-refused" | "too-often" | "vast-failed" | "vast-silent" | "not-vast" | "unreachable" | "timed-out" | "cut-short"
         | "too-large" | "not-a-manager" | "unauthorised" | "refused" | "manager-failed" | "bad-address" | "no-certificates"
         | "no-ssh" | "ssh-key-refused" | "host-key-unknown" | "host-key-changed" | "port-in-use" | "name-unknown"
-        | "ssh-failed" => 3,
+        | "ssh-refused" | "ssh-unanswered" | "ssh-failed" => 3,
         "unknown-id" | "ambiguous-id" | "no-such-instance" => 4,
         "no-fleet" | "unknown-fleet" | "bad-scenario" | "bad-filter" | "bad-key" | "unknown-account" | "unknown-state"
         | "unknown-source" | "unknown-card" => 2,
@@ -159,7 +159,11 @@ pub(crate) fn fleet_columns() -> Vec<&'static str> {
 pub(crate) fn fleet(view: &FleetView, rows: &[&InstanceRow], form: Form, columns: &[String]) {
     head(view);
     if rows.is_empty() {
-        out("no instances to show");
+        out(if view.conditions.iter().any(|it| it.is_unknown) {
+            "no instance is known; what there is besides is unknown"
+        } else {
+            "no instances to show"
+        });
     } else {
         fleet_list(rows, form, columns).show(form);
     }
@@ -250,8 +254,32 @@ fn gpu(row: &InstanceRow) -> Option<String> {
     })
 }
 
-/// What is watched, how fresh it is, and the sums.
+/// What is out of order with the whole fleet.
+pub(crate) fn conditions(all: &[ConditionView]) {
+    all.iter().for_each(|it| condition(it, ""));
+    if !all.is_empty() {
+        out("");
+    }
+}
+
+/// One condition, its first line behind `before`.
+pub(crate) fn condition(it: &ConditionView, before: &str) {
+    let mark = if it.severity == "incident" { "\u{25b2}\u{25b2}" } else { "\u{25b2}" };
+    let price = it.dollars_per_h.map_or_else(String::new, |dollars| format!("; ${dollars:.2}/h by their last prices"));
+    out(&format!("{before}{mark} {}: {}{price}", clean(&it.kind), clean(&it.summary)));
+    it.evidence.iter().for_each(|seen| out(&format!("   seen: {}", clean(seen))));
+    out(&format!("   means: {}", clean(&it.meaning)));
+    it.next.iter().for_each(|next| out(&format!("   next: {}", clean(next))));
+}
+
+/// What is out of order, what is watched, how fresh it is, and the sums.
 pub(crate) fn head(view: &FleetView) {
+    conditions(&view.conditions);
+    sums(view);
+}
+
+/// What is watched, how fresh it is, and the sums.
+pub(crate) fn sums(view: &FleetView) {
     if let Some(simulated) = &view.watching.simulated {
         out(&format!("SIMULATED: {}", clean(simulated)));
     }
@@ -269,13 +297,22 @@ pub(crate) fn head(view: &FleetView) {
             if skew > 0.0 { "ahead of" } else { "behind" }
         ));
     }
+    let dollars = |value: Option<f64>| value.map_or_else(|| "$\u{2013}/h".to_owned(), |value| format!("${value:.2}/h"));
     let mut money = format!(
-        "{:.2} proofs/h benchmarked   ${:.2}/h proving   ${:.2}/h waiting   ${:.2}/h leaking",
-        summary.benchmarked_proofs_per_h,
-        summary.proving_dollars_per_h,
-        summary.waiting_dollars_per_h,
-        summary.leaking_dollars_per_h
+        "{} proofs/h benchmarked   {} proving   {} waiting   {} stalled   {} leaking",
+        or_dash(summary.benchmarked_proofs_per_h.map(|rate| format!("{rate:.2}"))),
+        dollars(summary.proving_dollars_per_h),
+        dollars(summary.waiting_dollars_per_h),
+        dollars(summary.stalled_dollars_per_h),
+        dollars(summary.leaking_dollars_per_h)
     );
+    if summary.billing_unknown > 0 {
+        money.push_str(&format!(
+            "   {} billed or not: unknown ({})",
+            dollars(summary.unknown_dollars_per_h),
+            summary.billing_unknown
+        ));
+    }
     if let Some(dollars) = summary.dollars_per_proof {
         money.push_str(&format!("   ${dollars:.4}/proof all-in"));
     }

@@ -31,6 +31,8 @@ use crate::vast;
 
 /// Something is flagged, and was asked about.
 const FLAGGED: u8 = 10;
+/// What was asked is not known: a condition of the fleet stands that hides it.
+pub(crate) const UNKNOWN: u8 = 11;
 
 pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.command {
@@ -55,7 +57,8 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 print::fleet(&view, &rows, *output, columns);
             }
             let flagged = *fail_on_flag && view.instances.iter().any(needs_a_person);
-            Ok(ExitCode::from(if flagged { FLAGGED } else { 0 }))
+            let hidden = view.conditions.iter().any(|it| it.is_unknown);
+            Ok(ExitCode::from(if flagged { FLAGGED } else { u8::from(hidden) * UNKNOWN }))
         }
         Command::Show { id, answers: true } => {
             let mut look = look(args)?;
@@ -92,6 +95,19 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let wanted =
                 Wanted { ids, asks: *asks, report: *report, with_addresses: *with_addresses, rented_before: *rented_before };
             diagnose::run(args, look, wanted).await
+        }
+        Command::Acknowledge { ids, why } => {
+            let mut look = look(args)?;
+            look.read(None).await?;
+            let request = AcknowledgeRequest { ids: ids.clone(), text: why.clone() };
+            let view = look.acknowledge(&request)?;
+            if args.json {
+                print::json(&view, true)?;
+            } else {
+                print::conditions(&view.conditions);
+                out("accounted for: what was written off is no alarm any more, unless vast.ai lists it again");
+            }
+            Ok(ExitCode::SUCCESS)
         }
         Command::Explain { cause } => {
             diagnose::tell_cause(args, cause.as_deref())?;
@@ -306,6 +322,7 @@ async fn watch(
     let mut watched = look.watch(every)?;
     let mut known: HashMap<String, InstanceRow> = HashMap::new();
     let mut outage = Outage::default();
+    let mut conditions = Conditions::default();
     let (mut is_begun, mut has_head) = (false, false);
     loop {
         let (view, is_settled) = tokio::select! {
@@ -318,6 +335,10 @@ async fn watch(
         };
         metrics.iter().for_each(|metrics| metrics.take(&view));
         outage.tell(&view);
+        // Before everything is read, what is missing may only be on its way.
+        if is_settled {
+            conditions.tell(args, &view)?;
+        }
         let is_ok = view.connection.state == "ok";
         is_begun |= !is_ok && view.connection.failed > 0;
         if !is_ok || (!has_head && !is_settled && began.elapsed() < FIRST_WITHIN) {
@@ -325,15 +346,50 @@ async fn watch(
         }
         is_begun |= is_settled;
         if !std::mem::replace(&mut has_head, true) && !args.json {
-            print::head(&view);
+            print::sums(&view);
         }
         for row in &view.instances {
             tell(args, known.get(&row.id), row)?;
         }
         known = view.instances.iter().map(|row| (row.id.clone(), row.clone())).collect();
-        if until_flagged && is_settled && view.instances.iter().any(needs_a_person) {
+        let is_loud = view.conditions.iter().any(|it| it.severity == "incident");
+        if until_flagged && is_settled && (is_loud || view.instances.iter().any(needs_a_person)) {
             return Ok(ExitCode::from(FLAGGED));
         }
+    }
+}
+
+/// Says what is out of order with the fleet when that begins, and when it is over.
+#[derive(Debug, Default)]
+struct Conditions {
+    /// What was told, by what and when it began.
+    told: Vec<(String, Option<jiff::Timestamp>)>,
+}
+
+impl Conditions {
+    fn tell(&mut self, args: &Args, view: &FleetView) -> anyhow::Result<()> {
+        let at = view.as_of.unwrap_or(view.watching.now);
+        // Of an answer that stands alone the time moves with every reading; what was written off when does not.
+        let name = |it: &ConditionView| (it.kind.clone(), it.since.filter(|_| it.severity == "incident"));
+        let now: Vec<_> = view.conditions.iter().map(name).collect();
+        for it in view.conditions.iter().filter(|it| !self.told.contains(&name(it))) {
+            if args.json {
+                let event =
+                    json!({ "what": "condition", "kind": it.kind, "from": null, "to": it.kind, "at": at, "condition": it });
+                print::json(&event, false)?;
+            } else {
+                print::condition(it, &format!("{}  ", print::local(at)));
+            }
+        }
+        for (kind, _) in self.told.iter().filter(|told| !now.contains(told)) {
+            if args.json {
+                print::json(&json!({ "what": "condition", "kind": kind, "from": kind, "to": null, "at": at }), false)?;
+            } else {
+                out(&format!("{}  {kind}: over", print::local(at)));
+            }
+        }
+        self.told = now;
+        Ok(())
     }
 }
 

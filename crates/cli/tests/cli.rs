@@ -23,6 +23,10 @@ mod metrics;
 #[path = "parts/acting.rs"]
 mod acting;
 
+#[cfg(target_os = "linux")]
+#[path = "parts/blind.rs"]
+mod blind;
+
 #[path = "parts/kept.rs"]
 mod kept;
 

@@ -49,6 +49,10 @@ pub enum Code {
     PortInUse,
     /// The name of the host is not found.
     NameUnknown,
+    /// The host that SSH goes through refuses connections.
+    SshRefused,
+    /// The host that SSH goes through does not answer.
+    SshUnanswered,
     /// `ssh` failed otherwise.
     SshFailed,
 }
@@ -79,13 +83,15 @@ impl Code {
             Self::HostKeyChanged => "host-key-changed",
             Self::PortInUse => "port-in-use",
             Self::NameUnknown => "name-unknown",
+            Self::SshRefused => "ssh-refused",
+            Self::SshUnanswered => "ssh-unanswered",
             Self::SshFailed => "ssh-failed",
         }
     }
 
     /// Worth one more try at once, where repeating is safe.
     pub(crate) fn is_transient(self) -> bool {
-        matches!(self, Self::Unreachable | Self::CutShort)
+        matches!(self, Self::Unreachable | Self::SshRefused | Self::CutShort)
     }
 }
 

@@ -303,7 +303,12 @@ async fn listen_to(stderr: ChildStderr, shared: &Shared) {
 
 fn why(target: &SshTarget, port: u16, words: &str) -> FetchError {
     let target = target.as_str();
-    let code = meaning(words);
+    // It is the host that did not answer, whatever the manager behind it does.
+    let code = match meaning(words) {
+        Code::Unreachable => Code::SshRefused,
+        Code::TimedOut => Code::SshUnanswered,
+        code => code,
+    };
     let last = words.lines().rev().find(|line| !line.is_empty()).unwrap_or("without a word");
     let last: String = last.chars().filter(|letter| !letter.is_control()).take(200).collect();
     let message = match code {
@@ -312,8 +317,8 @@ fn why(target: &SshTarget, port: u16, words: &str) -> FetchError {
         Code::HostKeyChanged => format!("{target} shows another host key than the one that is known"),
         Code::PortInUse => format!("port {port} on 127.0.0.1 is in use"),
         Code::NameUnknown => format!("the name of {target} is not found"),
-        Code::Unreachable => format!("{target} refuses SSH"),
-        Code::TimedOut => format!("{target} does not answer to SSH"),
+        Code::SshRefused => format!("{target} refuses SSH"),
+        Code::SshUnanswered => format!("{target} does not answer to SSH"),
         Code::CutShort => format!("the SSH connection to {target} ended"),
         _ => format!("ssh to {target} failed"),
     };

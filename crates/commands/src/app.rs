@@ -394,6 +394,11 @@ impl App {
         self.ask(|reply| Ask::Logs(request, reply)).await?
     }
 
+    /// A person has accounted for rentals that raise an alarm.
+    pub async fn acknowledge(&self, request: AcknowledgeRequest) -> Result<FleetView, ApiError> {
+        self.ask(|reply| Ask::Acknowledge(request, reply)).await?
+    }
+
     /// Everything that is stuck, grouped.
     pub async fn incidents(&self, _: Nothing) -> Result<Incidents, ApiError> {
         self.ask(Ask::Incidents).await

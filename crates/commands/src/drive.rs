@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use dwell_clients::{FetchError, ManagerClient, Tunnel, TunnelState};
 use dwell_diagnosis::Check;
 use dwell_fleet::look::{SshAddress, VastShown};
-use dwell_fleet::{FlagChange, Fleet, Instance, Key, Observed, Presence, Timestamp};
+use dwell_fleet::{FlagChange, FlagKind, Fleet, Instance, Key, Observed, Presence, Timestamp};
 use dwell_history::{Answer, Closing, FleetId, History, Limits as HistoryLimits, LogOwner, LogQuery, Note, NoteKind};
 use dwell_simulator::Served;
 use tokio::sync::{mpsc, oneshot};
@@ -35,6 +35,8 @@ const NOTES_MOST: usize = 200;
 const SEEN_BEFORE_MOST: usize = 5;
 const REPORT_INSTANCES_MOST: usize = 50;
 const GAUGES_MOST: usize = 1_500;
+/// Newest entries of the journal in which orders are looked for.
+const ACTS_MOST: usize = 2_000;
 /// Views published at most this often.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 /// A demonstration goes on this long at its speed after the latest flag, seconds of its own time, and then slows down.
@@ -319,6 +321,7 @@ impl Driver {
                 let kept = self.history.record(self.fleet_id, &answer_of(fleet, as_of, &observed, &flags));
                 self.note_history(kept.err().map(|error| error.to_string()));
                 self.keep_up(as_of);
+                events.extend(self.accounted());
             }
             Effect::KeepLines { key, lines, whole_buffer } => {
                 let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
@@ -341,6 +344,59 @@ impl Driver {
             }
             Effect::Publish => self.changed = true,
         }
+    }
+
+    /// What is kept that may explain kills: asked for only while there are some to explain.
+    fn accounted(&self) -> Option<Event> {
+        let fleet = self.watch.fleet();
+        let leaks = |instance: &Instance| instance.flag.as_ref().is_some_and(|flag| flag.kind == FlagKind::Leaking);
+        if fleet.written_off().is_empty() && !fleet.instances().any(leaks) {
+            return None;
+        }
+        let skew_s = self.watch.connection().clock_skew_s.unwrap_or(0.0);
+        let (mut commands, mut ended) = (Vec::new(), Vec::new());
+        let acts = self.history.acts(ACTS_MOST).unwrap_or_default();
+        let done = acts.into_iter().filter(|act| {
+            act.fleet == self.client.base()
+                && act.simulated == self.simulated
+                && matches!(act.deed.as_str(), "kill" | "destroy")
+                && !matches!(act.phase.as_str(), "planned" | "dry-run" | "refused")
+        });
+        for act in done {
+            let at = dwell_fleet::shift(act.at, skew_s);
+            commands.extend(act.uuid.map(|uuid| (uuid, at)));
+            commands.extend(act.vast_id.map(|id| (id.to_string(), at)));
+            if act.deed == "destroy" && act.phase == "verified" {
+                let of = |instance: &&Instance| instance.vast_id.is_some_and(|id| Some(id.0) == act.vast_id);
+                ended.extend(fleet.instances().filter(of).map(|instance| (instance.key, at)));
+            }
+        }
+        let acknowledged = self.history.acknowledged(self.fleet_id).unwrap_or_default();
+        Some(Event::Accounted { commands, acknowledged, ended })
+    }
+
+    /// A person has accounted for rentals that raise an alarm: all that were written off together, or these.
+    pub(crate) fn acknowledge(&mut self, request: &AcknowledgeRequest) -> Result<FleetView, ApiError> {
+        let fleet = self.watch.fleet();
+        let keys: Vec<Key> = if request.ids.is_empty() {
+            fleet.written_off().iter().flat_map(|group| group.keys.iter().copied()).collect()
+        } else {
+            request.ids.iter().map(|id| resolve(fleet, id)).collect::<Result<_, _>>()?
+        };
+        if keys.is_empty() {
+            return Err(ApiError::new("nothing-to-acknowledge", "no instance was written off that is not accounted for"));
+        }
+        let at = fleet.manager_time_at(self.clock.now());
+        let text = request.text.trim();
+        for key in &keys {
+            let note = Note { at, kind: NoteKind::Acknowledge, text: text.to_owned(), closing: None };
+            if !self.history.add_note(self.fleet_id, *key, &note)? {
+                return Err(ApiError::new("not-kept", "this instance is not in the history yet").hint("try again in a moment"));
+            }
+        }
+        let acknowledged = keys.into_iter().map(|key| (key, at)).collect();
+        self.step(Event::Accounted { commands: Vec::new(), acknowledged, ended: Vec::new() });
+        Ok(self.view())
     }
 
     /// Thins old gauges and makes room, a part at a time.
@@ -431,6 +487,7 @@ impl Driver {
             Ask::Means(means) => self.set_means(means),
             Ask::Look(request, reply) => drop(reply.send(self.look_at(&request))),
             Ask::Note(id, note, reply) => drop(reply.send(self.add_note(&id, note))),
+            Ask::Acknowledge(request, reply) => drop(reply.send(self.acknowledge(&request))),
             Ask::Report(request, reply) => drop(reply.send(self.report(&request))),
             Ask::Rented(before, reply) => drop(reply.send(self.rented_before(before))),
             Ask::Refresh => self.refresh(),
@@ -670,11 +727,21 @@ pub(crate) fn answer_of<'a>(fleet: &'a Fleet, as_of: Timestamp, observed: &'a Ob
 }
 
 fn watch_of(history: &mut History, fleet_id: FleetId, pace: Pace, now: Timestamp) -> Result<Watch, ApiError> {
-    let remembered = history.remembered(fleet_id, now)?;
+    let mut remembered = history.remembered(fleet_id, now)?;
+    for instance in &mut remembered.instances {
+        let leak = instance.flag.as_ref().filter(|flag| flag.kind == FlagKind::Leaking);
+        let Some(since) = leak.map(|flag| flag.since) else { continue };
+        // A known leak outlives the process that saw it: a reading of its gauges is a sighting on vast.ai's list.
+        let newest = history.gauges(fleet_id, instance.key, since, 1)?.last().map(|point| point.at);
+        instance.rental.listed_at = newest.max(Some(since));
+    }
     let mut fleet = Fleet::new(pace.gap_after_s());
     fleet.remember(remembered.instances, remembered.past_stays, remembered.highest_key);
     if let Some(started) = remembered.run.started_at.filter(|_| remembered.run.from_its_log) {
         fleet.note_manager_start(started);
+    }
+    for (key, at) in history.acknowledged(fleet_id)? {
+        fleet.acknowledge(key, at);
     }
     let mut watch = Watch::new(fleet, pace, now);
     // What logs said before this process: of those that can still be flagged.
@@ -687,7 +754,7 @@ fn watch_of(history: &mut History, fleet_id: FleetId, pace: Pace, now: Timestamp
     let lines = history.lines(fleet_id, LogOwner::Manager, &newest_lines())?;
     let lines: Vec<dwell_fleet::LogLine> = lines.into_iter().map(|stored| stored.line).collect();
     if let Some(last) = lines.last().map(|line| line.at) {
-        watch.casebook_mut().note_manager_lines(&lines, last);
+        watch.note_kept_manager_lines(&lines, last);
     }
     Ok(watch)
 }
@@ -716,6 +783,7 @@ pub(crate) enum Ask {
     Answers(String, oneshot::Sender<Result<RawAnswers, ApiError>>),
     Means(Means),
     Note(String, NewNote, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
+    Acknowledge(AcknowledgeRequest, oneshot::Sender<Result<FleetView, ApiError>>),
     Report(ReportRequest, oneshot::Sender<Result<Report, ApiError>>),
     Rented(Timestamp, oneshot::Sender<Rented>),
     Refresh,

@@ -40,6 +40,10 @@ dto! {
         /// The time at which the answer arrived, on the operator's clock (simulated time in a simulation).
         #[ts(type = "string | null")]
         received_at: Option<Timestamp>,
+        /// Age of that answer at `watching.now`, seconds; `null` before the first answer.
+        age_s: Option<f64>,
+        /// What is out of order with the whole fleet or with what can be seen of it, loudest first.
+        conditions: Vec<ConditionView>,
         /// Sums and counts.
         summary: Summary,
         /// When the manager's present run began, on its clock; `null` where not known.
@@ -47,6 +51,40 @@ dto! {
         manager_started_at: Option<Timestamp>,
         /// The instances, most pressing first.
         instances: Vec<InstanceRow>,
+    }
+
+    /// Something out of order with a whole fleet, or with what can be seen of it.
+    ConditionView {
+        /// `fleet-written-off`, `manager-never-reached`, `manager-unreachable`, `vast-list-missing`, `vast-list-stale` or
+        /// `rows-unreadable`.
+        kind: String,
+        /// `incident` (it costs money or proofs now), `blind` (it hides what is asked), `partial` or `passing`.
+        severity: String,
+        /// While it stands, that nothing is seen does not mean that there is nothing.
+        is_unknown: bool,
+        /// Since when, on the manager's clock.
+        #[ts(type = "string | null")]
+        since: Option<Timestamp>,
+        /// What is so, in one sentence.
+        summary: String,
+        /// What was seen of it.
+        evidence: Vec<String>,
+        /// What it means for what is shown.
+        meaning: String,
+        /// What to do, in order.
+        next: Vec<String>,
+        /// The instances that it is about, where it is about some.
+        instances: Vec<String>,
+        /// What those last cost, US dollars per hour; what was not told is left out.
+        dollars_per_h: Option<f64>,
+    }
+
+    /// Accounts for rentals that raise an alarm.
+    AcknowledgeRequest {
+        /// Whose; none for all that were written off together.
+        ids: Vec<String>,
+        /// Why, in a person's words.
+        text: String,
     }
 
     /// What is watched.
@@ -125,18 +163,24 @@ dto! {
         message: String,
     }
 
-    /// Sums and counts over the listed instances.
+    /// Sums and counts over the listed instances. `null`: not known, which is no zero.
     Summary {
-        /// Proofs per hour of running instances, as their benchmarks measured them.
-        benchmarked_proofs_per_h: f64,
-        /// Running instances without a benchmark rate.
+        /// Proofs per hour of running instances that are not flagged, as their benchmarks measured them.
+        benchmarked_proofs_per_h: Option<f64>,
+        /// Those of them without a benchmark rate.
         rate_not_told: usize,
-        /// Dollars per hour of running instances.
-        proving_dollars_per_h: f64,
-        /// Dollars per hour of instances on their way to running.
-        waiting_dollars_per_h: f64,
-        /// Dollars per hour of killed instances that vast.ai still lists.
-        leaking_dollars_per_h: f64,
+        /// Dollars per hour of running instances that are not flagged.
+        proving_dollars_per_h: Option<f64>,
+        /// Dollars per hour of instances on their way to running, or being destroyed, that are not flagged.
+        waiting_dollars_per_h: Option<f64>,
+        /// Dollars per hour of instances alive that are flagged as needing a person.
+        stalled_dollars_per_h: Option<f64>,
+        /// Dollars per hour of killed instances that vast.ai billed when the manager's list last told.
+        leaking_dollars_per_h: Option<f64>,
+        /// Dollars per hour, by their last price, of instances of which it is not known whether they are billed.
+        unknown_dollars_per_h: Option<f64>,
+        /// How many those are.
+        billing_unknown: usize,
         /// Instances whose price was not told: the sums lack them.
         price_not_told: usize,
         /// All dollars over all proofs.
@@ -356,9 +400,9 @@ dto! {
         program: String,
         /// `R`, `S`, `D`, `Z`.
         state: String,
-        /// When it started.
-        #[ts(type = "string")]
-        started_at: Timestamp,
+        /// When it started; `null` where that is not told.
+        #[ts(type = "string | null")]
+        started_at: Option<Timestamp>,
         /// Load, percent of one core.
         cpu_percent: Option<f64>,
         /// Resident memory, GiB.
@@ -1692,6 +1736,8 @@ dto! {
         incidents: Vec<IncidentView>,
         /// Flagged instances whose trouble was closed by a person.
         closed: usize,
+        /// What is out of order with the whole fleet or with what can be seen of it, loudest first.
+        conditions: Vec<ConditionView>,
         /// The manager's time that this is told of.
         #[ts(type = "string | null")]
         as_of: Option<Timestamp>,

@@ -56,6 +56,12 @@ impl From<FetchError> for ApiError {
             Code::HostKeyChanged => Some(
                 "the machine was set up anew, or somebody stands in between: find out which before you remove the old key (ssh-keygen -R HOST)",
             ),
+            Code::SshRefused => Some(
+                "nothing accepts SSH at that host and port: is the host up, is its port the usual 22 (else name it in ~/.ssh/config), does a firewall refuse you?",
+            ),
+            Code::SshUnanswered => {
+                Some("the host that SSH goes through does not answer: is it up, and can you reach its network from here (VPN)?")
+            }
             Code::NameUnknown => Some("is the name spelt right, or an entry in ~/.ssh/config?"),
             Code::SshFailed => Some("try it in a terminal: ssh -v HOST true"),
             _ => None,

@@ -10,6 +10,7 @@ use dwell_fleet::{Flag, Fleet, Instance, Presence, State, Timestamp, VastFacts, 
 use dwell_history::{Note, NoteKind, SeenBefore};
 
 use crate::ApiError;
+use crate::conditions;
 use crate::dto::*;
 use crate::live::Means;
 use crate::view;
@@ -289,7 +290,8 @@ pub(crate) fn incidents(watch: &Watch, now: Timestamp, closed: impl Fn(&Instance
             })
         })
         .collect();
-    Incidents { incidents, closed: closed_count, as_of: fleet.as_of() }
+    let conditions = conditions::shown(fleet, conditions::of(watch, now));
+    Incidents { incidents, closed: closed_count, conditions, as_of: fleet.as_of() }
 }
 
 /// What else a page needs: what people wrote, what happened before, whether looks can be made.

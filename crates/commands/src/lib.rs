@@ -13,6 +13,7 @@ mod bench_export;
 mod bindings;
 mod casebook;
 mod charts;
+mod conditions;
 pub mod drill;
 mod drive;
 pub mod dto;

@@ -423,6 +423,11 @@ impl Look {
         self.driver.incidents()
     }
 
+    /// Accounts for rentals that raise an alarm.
+    pub fn acknowledge(&mut self, request: &AcknowledgeRequest) -> Result<FleetView, ApiError> {
+        self.driver.acknowledge(request)
+    }
+
     /// A report of instances.
     pub fn report(&mut self, request: &ReportRequest) -> Result<Report, ApiError> {
         self.driver.report(request)

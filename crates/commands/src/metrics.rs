@@ -29,6 +29,11 @@ struct ByFlag {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ByKind {
+    kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ByUse {
     r#use: String,
 }
@@ -67,6 +72,7 @@ pub struct Metrics {
     instances: Family<ByState, Gauge>,
     flagged: Family<ByFlag, Gauge>,
     log_channel: Family<ByHealth, Gauge>,
+    condition: Family<ByKind, Gauge>,
     money: Family<ByUse, Number>,
     proofs: Number,
     per_proof: Number,
@@ -120,7 +126,15 @@ impl Default for Metrics {
                 "log_channel_instances",
                 "Instances alive by what their log could have shown: working, quiet, blind, not-asked"
             ),
-            money: metric!("cost_per_hour", "US dollars an hour by what they buy: proving, waiting, leaking", dollars()),
+            condition: metric!(
+                "condition",
+                "Whether a condition of the whole fleet stands: fleet-written-off, manager-never-reached, manager-unreachable, vast-list-missing, vast-list-stale, rows-unreadable"
+            ),
+            money: metric!(
+                "cost_per_hour",
+                "US dollars an hour by what they buy: proving, waiting, stalled, leaking, unknown (billed or not); no series where it is not known",
+                dollars()
+            ),
             proofs: metric!("benchmarked_proofs_per_hour", "Proofs an hour of the running instances, by their own benchmarks"),
             per_proof: metric!("cost_per_proof", "All US dollars over all proofs; no value where nothing proves", dollars()),
             not_told: metric!(
@@ -159,6 +173,14 @@ impl Metrics {
         before.readings = readings;
         let is_up = view.connection.state == "ok";
         self.up.set(i64::from(is_up));
+        self.condition.clear();
+        for kind in dwell_fleet::ConditionKind::ALL.map(dwell_fleet::ConditionKind::as_str) {
+            let stands = view.conditions.iter().any(|it| it.kind == kind);
+            // While the manager does not answer, whether anything else is out of order is not known.
+            if stands || is_up {
+                self.condition.get_or_create(&ByKind { kind: kind.to_owned() }).set(i64::from(stands));
+            }
+        }
         if !is_up {
             return;
         }
@@ -176,14 +198,19 @@ impl Metrics {
         for it in &summary.flags {
             self.flagged.get_or_create(&ByFlag { flag: it.kind.clone() }).set(count(it.count));
         }
+        self.money.clear();
         for (name, dollars) in [
             ("proving", summary.proving_dollars_per_h),
             ("waiting", summary.waiting_dollars_per_h),
+            ("stalled", summary.stalled_dollars_per_h),
             ("leaking", summary.leaking_dollars_per_h),
+            ("unknown", summary.unknown_dollars_per_h),
         ] {
-            self.money.get_or_create(&ByUse { r#use: name.to_owned() }).set(dollars);
+            if let Some(dollars) = dollars {
+                self.money.get_or_create(&ByUse { r#use: name.to_owned() }).set(dollars);
+            }
         }
-        self.proofs.set(summary.benchmarked_proofs_per_h);
+        self.proofs.set(summary.benchmarked_proofs_per_h.unwrap_or(f64::NAN));
         self.per_proof.set(summary.dollars_per_proof.unwrap_or(f64::NAN));
         self.not_told.set((summary.price_not_told + summary.rate_not_told) as f64);
         self.take_instances(view, &mut before.instances);

@@ -21,6 +21,7 @@ macro_rules! for_each_command {
             allow_probe(AllowProbe) -> Fleets, view, "Allow looks at a fleet's machines", "";
             note(NoteRequest) -> DiagnosisPage, view, "Write a note", "";
             close(CloseRequest) -> DiagnosisPage, view, "Close with a cause", "";
+            acknowledge(AcknowledgeRequest) -> FleetView, view, "Acknowledge what was written off", "";
             report(ReportRequest) -> Report, read, "Write a report", "";
             causes(Nothing) -> Causes, read, "List the catalogue of causes", "";
             explain(CauseRequest) -> CauseView, read, "Explain a cause", "";

@@ -10,6 +10,7 @@ use dwell_fleet::{
 use dwell_history::{StoredLine, TransitionRecord};
 
 use crate::ApiError;
+use crate::conditions;
 use crate::dto::*;
 use crate::watch::Watch;
 
@@ -74,6 +75,8 @@ pub(crate) fn fleet_view(watch: &Watch, context: &Context) -> FleetView {
         connection: connection_view(watch, context),
         as_of: fleet.as_of(),
         received_at: connection.last_ok_at,
+        age_s: fleet.as_of().map(|as_of| seconds_between(as_of, fleet.manager_time_at(context.now)).max(0.0)),
+        conditions: conditions::shown(fleet, conditions::of(watch, context.now)),
         summary: summary(watch),
         manager_started_at: fleet.manager_run().started_at,
         instances: instances.into_iter().map(|instance| row(instance, fleet)).collect(),
@@ -149,21 +152,28 @@ fn connection_view(watch: &Watch, context: &Context) -> ConnectionView {
 
 fn summary(watch: &Watch) -> Summary {
     let fleet = watch.fleet();
-    let money = money(fleet.instances());
+    // Before the first answer there is what history has: nobody knows what that costs now.
+    let is_known = fleet.as_of().is_some();
+    let money = money(fleet);
     let mut flags: HashMap<FlagKind, usize> = HashMap::new();
     for flag in fleet.instances().filter_map(|instance| instance.flag.as_ref()) {
         *flags.entry(flag.kind).or_default() += 1;
     }
     Summary {
-        benchmarked_proofs_per_h: money.benchmarked_proofs_per_h,
+        benchmarked_proofs_per_h: is_known.then_some(money.benchmarked_proofs_per_h),
         rate_not_told: money.rate_not_told,
-        proving_dollars_per_h: money.proving_dollars_per_h,
-        waiting_dollars_per_h: money.waiting_dollars_per_h,
-        leaking_dollars_per_h: money.leaking_dollars_per_h,
-        price_not_told: money.price_not_told,
-        dollars_per_proof: money.dollars_per_proof_all_in(),
+        proving_dollars_per_h: money.proving.told().filter(|_| is_known),
+        waiting_dollars_per_h: money.waiting_dollars_per_h().filter(|_| is_known),
+        stalled_dollars_per_h: money.stalled.told().filter(|_| is_known),
+        leaking_dollars_per_h: money.leaking_dollars_per_h().filter(|_| is_known),
+        unknown_dollars_per_h: money.unknown.told().filter(|_| is_known && money.unknown.instances > 0),
+        billing_unknown: money.unknown.instances,
+        price_not_told: money.price_not_told(),
+        dollars_per_proof: money.dollars_per_proof_all_in().filter(|_| is_known),
         states: state_counts(fleet.instances())
             .into_iter()
+            // Only the list has rentals that have not registered.
+            .filter(|(state, count)| is_known && (*count > 0 || *state != State::Loading || money.rentals_known))
             .map(|(state, count)| StateCount { state: state.to_string(), count })
             .collect(),
         flags: FlagKind::ALL

@@ -10,6 +10,7 @@ use dwell_fleet::{
 };
 
 use crate::casebook::{Casebook, Way};
+use crate::conditions::ListLog;
 
 /// The manager's buffer of one instance holds this many lines: asking for as many asks for all.
 const WHOLE_BUFFER_LINES: usize = 10_000;
@@ -95,6 +96,15 @@ pub enum Event {
         key: Key,
         /// The new ones.
         lines: Vec<LogLine>,
+    },
+    /// What is kept of who was ended on purpose, and of what people have accounted for.
+    Accounted {
+        /// Orders to end somebody, by the manager's id or vast.ai's number, with the manager's time.
+        commands: Vec<(String, Timestamp)>,
+        /// Who was accounted for by a person, and when.
+        acknowledged: Vec<(Key, Timestamp)>,
+        /// Whose rental has ended by vast.ai's own word, and when that was heard.
+        ended: Vec<(Key, Timestamp)>,
     },
 }
 
@@ -186,6 +196,7 @@ pub struct Watch {
     only_telling_logs: bool,
     bad_hosts: Vec<dwell_fleet::BadHost>,
     casebook: Casebook,
+    list_log: ListLog,
 }
 
 impl Watch {
@@ -208,6 +219,24 @@ impl Watch {
             only_telling_logs: false,
             bad_hosts: Vec::new(),
             casebook: Casebook::default(),
+            list_log: ListLog::default(),
+        }
+    }
+
+    /// What the manager's own log says of its list of rentals.
+    pub(crate) fn list_log(&self) -> &ListLog {
+        &self.list_log
+    }
+
+    /// Takes in lines of the manager's own log that were kept by an earlier process.
+    pub(crate) fn note_kept_manager_lines(&mut self, lines: &[LogLine], read_at: Timestamp) {
+        self.casebook.note_manager_lines(lines, read_at);
+        self.note_orders(lines);
+    }
+
+    fn note_orders(&mut self, lines: &[LogLine]) {
+        for (name, at) in self.list_log.note(lines) {
+            self.fleet.note_command(&name, at);
         }
     }
 
@@ -314,6 +343,19 @@ impl Watch {
                 self.unassessed = true;
             }
             Event::ManagerLines(result) => self.manager_lines(result, now, &mut effects),
+            Event::Accounted { commands, acknowledged, ended } => {
+                let mut is_news = false;
+                for (name, at) in commands {
+                    is_news |= self.fleet.note_command(&name, at);
+                }
+                for (key, at) in acknowledged {
+                    is_news |= self.fleet.acknowledge(key, at);
+                }
+                for (key, at) in ended {
+                    is_news |= self.fleet.note_rental_ended(key, at);
+                }
+                self.unassessed |= is_news;
+            }
         }
         self.ask(now, &mut effects);
         // Once for a whole round of readings, not once for each: an assessment looks at every instance.
@@ -394,6 +436,7 @@ impl Watch {
                     self.queue_logs();
                 }
                 self.casebook.note_manager_lines(&lines, self.fleet.manager_time_at(now));
+                self.note_orders(&lines);
                 let whole_buffer = lines.len() < MANAGER_LOG_LINES / 10;
                 effects.push(Effect::KeepLines { key: None, lines, whole_buffer });
                 self.unassessed = true;

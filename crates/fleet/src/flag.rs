@@ -3,6 +3,7 @@
 use crate::{
     Basis, ChannelHealth, Expectation, ExpectationBase, Instance, Presence, State, Timestamp, WhyBlind,
     progress::{progress_sources, silence_limit},
+    rental::{LIST_FRESH_S, WrittenOff},
     seconds_between, shift,
     words::{duration, list},
 };
@@ -19,16 +20,12 @@ const INVISIBLE_LEAST_S: f64 = 5.0 * MINUTE;
 /// A `running` instance whose GPU idles longer than this is not proving, seconds: proofs follow each other in minutes.
 const RUNNING_IDLE_S: f64 = 30.0 * MINUTE;
 
-/// A killed instance still on vast.ai's list this long after the kill is not merely being destroyed, seconds: the manager
-/// reads the list every 60 s.
-const LEAK_AFTER_S: f64 = 5.0 * MINUTE;
-
-/// vast.ai's records older than this prove nothing about now, seconds.
-const VAST_CACHE_FRESH_S: f64 = 180.0;
-
 /// What a flag says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FlagKind {
+    /// The manager wrote it off together with others because its list of rentals came empty or short: it may still run and cost
+    /// money.
+    WrittenOff,
     /// Killed for the manager, still on vast.ai's list: it costs money.
     Leaking,
     /// No progress on a channel that would show it, or longer than its kind has ever needed.
@@ -45,11 +42,13 @@ pub enum FlagKind {
 
 impl FlagKind {
     /// Every kind, most pressing first.
-    pub const ALL: [FlagKind; 6] = [Self::Leaking, Self::Stalled, Self::Contradicted, Self::Gone, Self::Invisible, Self::Slow];
+    pub const ALL: [FlagKind; 7] =
+        [Self::WrittenOff, Self::Leaking, Self::Stalled, Self::Contradicted, Self::Gone, Self::Invisible, Self::Slow];
 
     /// The stable word for it.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::WrittenOff => "written-off",
             Self::Leaking => "leaking",
             Self::Stalled => "stalled",
             Self::Contradicted => "contradicted",
@@ -146,6 +145,10 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) as_of: Timestamp,
     pub(crate) restarted_at: Option<Timestamp>,
     pub(crate) vast_cache_age_s: Option<f64>,
+    /// The manager's list is fresh, and nothing says that it came short.
+    pub(crate) list_can_tell: bool,
+    /// With whom it was written off.
+    pub(crate) written_off: Option<&'a WrittenOff>,
     /// (source, name) of another instance of the same image that delivered a progress source of this state.
     pub(crate) control: Option<(&'a str, &'a str)>,
     pub(crate) expectation: Option<Expectation>,
@@ -186,7 +189,7 @@ impl Case<'_> {
             return (answers >= 2 && instance.state != State::Killed).then(|| self.gone(since));
         }
         match &instance.state {
-            State::Killed => self.leaking(),
+            State::Killed => self.leaking().or_else(|| self.written_off()),
             State::BenchDone | State::Running if instance.row.killed_at.is_some() => self.came_back(),
             State::Loading => self.late_loading(),
             State::Registered | State::ParamsDone | State::BenchDone => self.on_its_way(),
@@ -212,27 +215,73 @@ impl Case<'_> {
     }
 
     fn leaking(&self) -> Option<Flag> {
-        let row = &self.instance.row;
-        row.vast_id?;
-        let killed_at = row.killed_at?;
-        let read_at = shift(self.around.as_of, -self.around.vast_cache_age_s?);
-        if self.around.vast_cache_age_s? > VAST_CACHE_FRESH_S || seconds_between(killed_at, read_at) < LEAK_AFTER_S {
-            return None;
-        }
-        let price = row.vast.dollars_per_h.map_or("at a price not told".to_owned(), |dollars| format!("at ${dollars:.2}/h"));
+        let instance = self.instance;
+        let (killed_at, seen_at, since) = (instance.row.killed_at?, instance.leak_seen_at()?, instance.leaks_since()?);
+        let price = self.price_words();
+        let killed = match self.around.written_off {
+            Some(group) => format!("written off {} ago with {} others by a bad list", self.ago(killed_at), group.count - 1),
+            None => format!("killed {} ago by the manager", self.ago(killed_at)),
+        };
+        // A list that cannot be believed, or lacks it, says nothing newer.
+        let is_now = self.around.list_can_tell && instance.row.vast_id.is_some();
+        let reason = if is_now {
+            format!("{killed}, and vast.ai still lists it {price}: it goes on costing money")
+        } else {
+            format!("{killed}, and vast.ai billed it {price} when its list last had it, {} ago", self.ago(seen_at))
+        };
+        let certainty = if is_now {
+            "As certain as vast.ai's record is recent. A destroy that failed shows in the manager's log, one that was silently \
+             aborted does not."
+        } else {
+            "Certain for then. The manager has no list since that could tell of now: it stays flagged until one does, or until \
+             vast.ai is asked."
+        };
         Some(Flag {
             kind: FlagKind::Leaking,
-            since: shift(killed_at, LEAK_AFTER_S),
-            reason: format!(
-                "killed {} ago by the manager, and vast.ai still lists it {price}: it goes on costing money",
-                self.ago(killed_at)
-            ),
-            certainty:
-                "As certain as vast.ai's record is recent. A destroy that failed shows in the manager's log, one that was \
-                        silently aborted does not."
-                    .into(),
+            since,
+            reason,
+            certainty: certainty.into(),
             would_show: vec!["vast.ai's own list of instances".into(), "the manager's log: failed to destroy".into()],
         })
+    }
+
+    fn written_off(&self) -> Option<Flag> {
+        let group = self.around.written_off?;
+        let killed_at = self.instance.row.killed_at?;
+        let price = self.price_words();
+        let others = group.count - 1;
+        let together = if others == 1 { "another".to_owned() } else { format!("{others} others") };
+        let (reason, certainty) = match self.instance.spoke_after_kill() {
+            Some(spoke) => (
+                format!(
+                    "written off {} ago together with {together}, and its log went on until {} ago: it runs, and costs money {price}",
+                    self.ago(killed_at),
+                    self.ago(spoke)
+                ),
+                "Certain that it outlived its kill: nobody else writes its log. That it is billed follows.",
+            ),
+            None => (
+                format!(
+                    "written off {} ago together with {together}, because the manager's list of rentals lacked them: whether it is \
+                     still billed {price} is unknown",
+                    self.ago(killed_at)
+                ),
+                "Certain that the manager destroyed nothing: it believed a list. That so many rentals ended in the same seconds is \
+                 unlikely unless somebody ended them.",
+            ),
+        };
+        Some(Flag {
+            kind: FlagKind::WrittenOff,
+            since: killed_at,
+            reason,
+            certainty: certainty.into(),
+            would_show: vec!["vast.ai's own list of instances".into(), "newer log lines of the instance".into()],
+        })
+    }
+
+    fn price_words(&self) -> String {
+        let price = self.instance.row.vast.dollars_per_h.or(self.instance.vast.dollars_per_h);
+        price.map_or("at a price not told".to_owned(), |dollars| format!("at ${dollars:.2}/h"))
     }
 
     fn came_back(&self) -> Option<Flag> {
@@ -522,7 +571,7 @@ impl Case<'_> {
             channel: "vast-record",
             health: match (instance.gpu.last_told, self.around.vast_cache_age_s) {
                 (_, None) => "unreachable",
-                (_, Some(age_s)) if age_s > VAST_CACHE_FRESH_S => "unreachable",
+                (_, Some(age_s)) if age_s > LIST_FRESH_S => "unreachable",
                 (Some(told), _) if seconds_between(told, self.around.as_of) <= 10.0 * MINUTE => "working",
                 _ => "blind",
             },

@@ -5,6 +5,7 @@
 //! cannot fail and it cannot wait. All times in this crate are on the **manager's clock** unless a name says otherwise,
 //! so a wrong clock on the operator's machine changes no dwell.
 
+mod condition;
 mod cost;
 mod expect;
 mod flag;
@@ -17,12 +18,14 @@ mod logs;
 pub mod look;
 pub mod over_time;
 mod progress;
+mod rental;
 mod snapshot;
 mod survival;
 mod track;
 pub mod words;
 
-pub use cost::{Money, StateCounts, money, state_counts};
+pub use condition::{Condition, ConditionKind, ListNews, Outlook, Severity, conditions};
+pub use cost::{Money, Part, StateCounts, money, state_counts};
 pub use expect::{Expectation, ExpectationBase, Expectations, Kind, MINIMUM_ADVANCES, prior};
 pub use flag::{Assessment, Countdown, Evidence, Flag, FlagKind, countdown};
 pub use id::{HostId, InstanceUuid, Key, MachineId, VastId, manager_name};
@@ -34,6 +37,7 @@ pub use logs::{LINE_BYTES_MAX, LogLine, MergeOutcome, merge_tail};
 pub use progress::{
     ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, PACE_ARRIVALS, WhyBlind, line_hash, progress_sources, silence_limit,
 };
+pub use rental::{LIST_FRESH_S, Rental, WrittenOff};
 pub use snapshot::{BadHost, Row, Snapshot, VastFacts};
 pub use survival::{Curve, Outcome, Stay};
 pub use track::{FlagChange, Fleet, Gap, Instance, ManagerRun, Observed, Presence, Rejected};

@@ -223,8 +223,8 @@ pub struct Process {
     pub program: String,
     /// `R`, `S`, `D`, `Z`, as `ps` prints it.
     pub state: char,
-    /// When it started.
-    pub started_at: Timestamp,
+    /// When it started; `None` where `ps` told an age that no process has.
+    pub started_at: Option<Timestamp>,
     /// Processor load, percent of one core.
     pub cpu_percent: Option<f64>,
     /// Resident memory, GiB.

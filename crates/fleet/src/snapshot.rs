@@ -95,9 +95,9 @@ impl Row {
         }
     }
 
-    /// The vast.ai number: told directly, or inside a label `C.<vast_id>`.
+    /// The vast.ai number: of its record, of the one that the manager kept, or inside a label `C.<vast_id>`.
     pub fn vast_id_told(&self) -> Option<VastId> {
-        self.vast_id.or_else(|| self.label.as_deref().and_then(vast_id_of_label))
+        self.vast_id.or(self.vast.kept_id).or_else(|| self.label.as_deref().and_then(vast_id_of_label))
     }
 
     /// The manager's own timestamp of entering `state`, where it keeps one.
@@ -165,6 +165,8 @@ pub struct VastFacts {
     pub status_msg: Option<String>,
     /// Address of the machine.
     pub public_ip: Option<String>,
+    /// The number, where the manager's list has no record of it: these are a few fields of an earlier one, which it kept.
+    pub kept_id: Option<VastId>,
 }
 
 impl VastFacts {

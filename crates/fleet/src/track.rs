@@ -10,6 +10,7 @@ use crate::{
     ledger::{classify, told_by_stamps},
     life::stays_of,
     progress::{one_line_is_proof, progress_sources},
+    rental::{Commands, LIST_FRESH_S, Rental, WrittenOff, written_off},
     seconds_between, shift,
 };
 
@@ -72,6 +73,8 @@ pub struct Instance {
     pub log: LogChannel,
     /// Its GPU's load.
     pub gpu: GpuActivity,
+    /// Sightings of its rental.
+    pub rental: Rental,
     /// Present flag, held over one unflagged assessment so that it does not flicker.
     pub flag: Option<Flag>,
     /// Latest assessment.
@@ -104,6 +107,7 @@ impl Instance {
             status_changed_at: None,
             log: LogChannel::default(),
             gpu: GpuActivity::default(),
+            rental: Rental::default(),
             flag: None,
             assessment: None,
             // A flag from an earlier run is not held over the first look that finds no reason for it.
@@ -209,6 +213,8 @@ pub struct Fleet {
     went_back_once: bool,
     run: ManagerRun,
     vast_cache_age_s: Option<f64>,
+    commands: Commands,
+    written_off: Vec<WrittenOff>,
     past_stays: Vec<(State, Kind, Stay)>,
     expectations: Expectations,
     expectations_at: Option<Timestamp>,
@@ -227,6 +233,8 @@ impl Fleet {
             went_back_once: false,
             run: ManagerRun::default(),
             vast_cache_age_s: None,
+            commands: Commands::default(),
+            written_off: Vec::new(),
             past_stays: Vec::new(),
             expectations: Expectations::default(),
             expectations_at: None,
@@ -285,6 +293,83 @@ impl Fleet {
     /// Age in seconds of the manager's copy of vast.ai's records at the latest answer.
     pub fn vast_cache_age_s(&self) -> Option<f64> {
         self.vast_cache_age_s
+    }
+
+    /// When the manager read the list of rentals that its latest answer is told from, on its clock.
+    pub fn list_read_at(&self) -> Option<Timestamp> {
+        Some(shift(self.as_of()?, -self.vast_cache_age_s?))
+    }
+
+    /// The manager's list at its latest answer is young enough to tell of then, and nothing says that it came short.
+    pub fn list_can_tell(&self) -> bool {
+        self.vast_cache_age_s.is_some_and(|age_s| age_s <= LIST_FRESH_S) && !self.list_is_doubtful()
+    }
+
+    fn list_is_doubtful(&self) -> bool {
+        self.written_off.iter().any(|group| group.list_is_doubtful)
+    }
+
+    /// Rows that the manager wrote off together and that nothing accounts for, earliest first.
+    pub fn written_off(&self) -> &[WrittenOff] {
+        &self.written_off
+    }
+
+    /// Takes note that somebody ordered the end of who has this name: the manager's id, or vast.ai's number. What was ordered is not
+    /// written off by mistake. True where it was not known.
+    pub fn note_command(&mut self, name: &str, at: Timestamp) -> bool {
+        let is_news = self.commands.note(name, at);
+        if is_news {
+            self.account();
+        }
+        is_news
+    }
+
+    /// A person has accounted for an instance's rental: it raises no alarm until a list read after `at` has it. True where that
+    /// was not known.
+    pub fn acknowledge(&mut self, key: Key, at: Timestamp) -> bool {
+        let Some(instance) = self.instances.get_mut(&key) else { return false };
+        if instance.rental.acknowledged_at >= Some(at) {
+            return false;
+        }
+        instance.rental.acknowledged_at = Some(at);
+        instance.unflagged_in_a_row = u8::MAX;
+        self.account();
+        true
+    }
+
+    /// vast.ai itself has said that a rental ended. True where that was not known.
+    pub fn note_rental_ended(&mut self, key: Key, at: Timestamp) -> bool {
+        let Some(instance) = self.instances.get_mut(&key) else { return false };
+        if instance.rental.ended_at.is_some() || instance.rental.listed_at.is_some_and(|listed| listed > at) {
+            return false;
+        }
+        instance.rental.ended_at = Some(at);
+        self.acknowledge(key, at);
+        true
+    }
+
+    /// Finds anew who was written off. Whoever is accounted for now loses its flag at the next assessment.
+    fn account(&mut self) {
+        let before: BTreeSet<Key> = self.written_off.iter().flat_map(|group| group.keys.iter().copied()).collect();
+        self.written_off = written_off(&self.instances, &self.commands);
+        let now: BTreeSet<Key> = self.written_off.iter().flat_map(|group| group.keys.iter().copied()).collect();
+        for key in before.difference(&now) {
+            if let Some(instance) = self.instances.get_mut(key) {
+                instance.unflagged_in_a_row = u8::MAX;
+            }
+        }
+    }
+
+    /// What the list of this answer tells of rentals that the manager has no use for any more.
+    fn note_rentals(&mut self, snapshot: &Snapshot) {
+        self.account();
+        let has_rows = snapshot.rows.iter().any(|row| row.vast_id.is_some());
+        let Some(read_at) = snapshot.vast_read_at().filter(|_| has_rows && self.list_can_tell()) else { return };
+        let killed = self.instances.values_mut().filter(|instance| instance.state == State::Killed);
+        for instance in killed.filter(|instance| instance.presence == Presence::Listed && instance.row.vast_id.is_none()) {
+            instance.rental.note_absent(read_at);
+        }
+        self.account();
     }
 
     /// Takes note of a start of the manager found in its own log. True when it is a start not known before.
@@ -353,6 +438,7 @@ impl Fleet {
             }
         }
         self.note_missing(&listed, &vast_of_registered, snapshot, &mut observed);
+        self.note_rentals(snapshot);
         if observed.buffers_emptied && !self.run.from_its_log {
             self.run = ManagerRun { started_at: Some(as_of), from_its_log: false };
         }
@@ -455,6 +541,7 @@ impl Fleet {
         told.into_iter().chain([entered.clone()]).for_each(|entry| ledger.push(entry));
         let mut instance = Instance::remembered(key, row.clone(), entered, ledger, as_of, as_of);
         instance.vast_told_at = row.vast_id.map(|_| as_of);
+        note_listed(&mut instance, row, snapshot);
         instance.log.buffered = row.log_lines;
         if row.log_lines == Some(0) {
             instance.log.read_at = Some(as_of);
@@ -500,6 +587,10 @@ impl Fleet {
         }
 
         instance.last_listed_at = as_of;
+        note_listed(instance, row, snapshot);
+        if instance.vast.gpu_name.is_none() && row.vast.kept_id.is_some() {
+            instance.vast = row.vast.clone();
+        }
         if row.vast_id.is_some() {
             if instance.vast.status_msg.is_some() && instance.vast.status_msg != row.vast.status_msg {
                 instance.status_changed_at = Some(as_of);
@@ -649,6 +740,10 @@ impl Fleet {
             self.expectations_at = Some(as_of);
         }
         let controls = self.controls(as_of);
+        let list_can_tell = self.list_can_tell();
+        let groups = &self.written_off;
+        let group_of: HashMap<Key, &WrittenOff> =
+            groups.iter().flat_map(|group| group.keys.iter().map(move |key| (*key, group))).collect();
         let mut changes = Vec::new();
         for instance in self.instances.values_mut() {
             let kind = instance.kind();
@@ -664,6 +759,8 @@ impl Fleet {
                     as_of,
                     restarted_at: self.run.started_at,
                     vast_cache_age_s: self.vast_cache_age_s,
+                    list_can_tell,
+                    written_off: group_of.get(&instance.key).copied(),
                     control,
                     expectation: self.expectations.of(&instance.state, &kind),
                 },
@@ -709,6 +806,12 @@ impl Fleet {
             }
         }
         controls
+    }
+}
+
+fn note_listed(instance: &mut Instance, row: &Row, snapshot: &Snapshot) {
+    if let Some(read_at) = snapshot.vast_read_at().filter(|_| row.vast_id.is_some()) {
+        instance.rental.note_listed(read_at);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Notes of people, looks made on purpose, and the causes with which trouble was closed.
 
+use std::collections::HashMap;
+
 use dwell_fleet::{Key, Timestamp};
 use rusqlite::params;
 
@@ -17,6 +19,8 @@ pub enum NoteKind {
     Look,
     /// Its trouble was closed.
     Close,
+    /// A person accounted for its rental: written off or not, it is no alarm.
+    Acknowledge,
 }
 
 impl NoteKind {
@@ -26,6 +30,7 @@ impl NoteKind {
             Self::Note => "note",
             Self::Look => "look",
             Self::Close => "close",
+            Self::Acknowledge => "acknowledge",
         }
     }
 }
@@ -111,6 +116,21 @@ impl History {
         Ok(notes)
     }
 
+    /// When each instance of a fleet was last accounted for by a person, of those that were and that are watched.
+    pub fn acknowledged(&self, fleet: FleetId) -> Result<Vec<(Key, Timestamp)>, HistoryError> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT note.instance, max(note.at_ms) FROM note JOIN instance ON instance.id = note.instance
+             WHERE note.kind = 'acknowledge' AND instance.fleet = ?1 GROUP BY note.instance",
+        )?;
+        let found: HashMap<i64, i64> =
+            statement.query_map([fleet.0], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mine = self.rows.iter().filter(|((of, _), _)| *of == fleet);
+        Ok(mine.filter_map(|((_, key), row)| Some((*key, time(*found.get(row)?)))).collect())
+    }
+
     /// Closings with one of these causes in this fleet, newest first, those of `except` left out.
     pub fn seen_before(
         &self,
@@ -152,6 +172,7 @@ fn read(row: &rusqlite::Row<'_>) -> Result<(Note, String), rusqlite::Error> {
         kind: match kind.as_str() {
             "look" => NoteKind::Look,
             "close" => NoteKind::Close,
+            "acknowledge" => NoteKind::Acknowledge,
             _ => NoteKind::Note,
         },
         text: row.get(2)?,

@@ -211,8 +211,10 @@ fn gauge(
     }
     transaction
         .prepare_cached(
+            // Another process on the same history may have written this reading, dated a second earlier or later.
             "INSERT OR IGNORE INTO gauge (instance, at_ms, gpu_util, gpu_temp, cpu_util, mem_gb, log_lines)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+             WHERE NOT EXISTS (SELECT 1 FROM gauge WHERE instance = ?1 AND at_ms > ?2 - ?8 AND at_ms < ?2 + ?8)",
         )?
         .execute(params![
             row,
@@ -222,6 +224,7 @@ fn gauge(
             vast.cpu_util_percent,
             vast.mem_usage_gb,
             instance.row.log_lines.and_then(|lines| i64::try_from(lines).ok()),
+            ONE_READING_MS,
         ])?;
     Ok(Some(at))
 }

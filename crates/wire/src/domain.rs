@@ -74,6 +74,7 @@ fn row(wire: Instance) -> Row {
                 gpu_frac: above_zero(wire.gpu_frac),
                 status_msg: told(wire.status_msg),
                 public_ip: told(wire.public_ip),
+                kept_id: vast_id.filter(|_| !listed),
             }
         } else {
             VastFacts::default()

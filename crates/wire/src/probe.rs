@@ -178,7 +178,7 @@ pub fn probed(output: &str, at: Timestamp) -> Option<Probed> {
     });
     let seen = HostSeen {
         clock_ahead_s: clock.map(|clock| dwell_fleet::seconds_between(at, clock)),
-        container_started_at: processes.as_ref().and_then(|list| list.iter().find(|it| it.pid == 1)).map(|it| it.started_at),
+        container_started_at: processes.as_ref().and_then(|list| list.iter().find(|it| it.pid == 1)).and_then(|it| it.started_at),
         image_built: section("image").and_then(image_built),
         processes,
         exits: section("exits").filter(|lines| exit(lines) == Some(0)).map(exits),
@@ -248,16 +248,21 @@ fn keyed(lines: &[&str], key: &str) -> Option<u64> {
     lines.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
+/// No process is older than this, seconds (ten years). In a container whose uptime is not its host's, `ps` subtracts a start that lies
+/// in the future and prints the negative age as a number near 2^32: it is not told.
+const PROCESS_AGE_MAX_S: f64 = 10.0 * 365.25 * 86_400.0;
+
 fn processes(lines: &[&str], now: Timestamp) -> Option<Vec<Process>> {
     let read = |line: &&str| {
         let mut fields = line.split_whitespace();
         let pid = fields.next()?.parse().ok()?;
         let state = fields.next()?.chars().next()?;
         let age_s: f64 = fields.next()?.parse().ok()?;
+        let age_s = Some(age_s).filter(|age_s| (0.0..PROCESS_AGE_MAX_S).contains(age_s));
         let cpu_percent = fields.next()?.parse().ok();
         let memory_gib = fields.next()?.parse::<u64>().ok().map(|kib| gib(kib.saturating_mul(1024)));
         let program = fields.collect::<Vec<_>>().join(" ");
-        Some(Process { pid, program, state, started_at: shift(now, -age_s), cpu_percent, memory_gib })
+        Some(Process { pid, program, state, started_at: age_s.map(|age_s| shift(now, -age_s)), cpu_percent, memory_gib })
     };
     let list: Vec<Process> =
         lines.iter().filter_map(read).filter(|process| !process.program.contains(OWN)).take(PROCESSES_MAX).collect();

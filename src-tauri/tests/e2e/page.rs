@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use dwell_commands::dto::{ConnectRequest, LookRequest, SimulateRequest, StartBench};
 use dwell_commands::{App, Scenario, Served, World, serve};
+use dwell_fake_manager::{Behaviour, FakeManager, Options};
 use fantoccini::key::Key;
 use serde_json::{Value, json};
 
@@ -126,6 +127,66 @@ async fn a_manager_that_goes_away_leaves_the_last_data_with_its_age_and_a_code()
     page.browser.sees("unreachable").await;
     page.browser.sees("Showing what was told").await;
     assert_eq!(page.browser.client.find_all(fantoccini::Locator::Css("[data-id]")).await.unwrap().len(), 1, "nothing is lost");
+    page.browser.close().await;
+}
+
+#[tokio::test]
+async fn a_written_off_fleet_is_said_above_every_view_until_it_is_accounted_for() {
+    let manager = FakeManager::serve(Options::default());
+    (31_000_010..31_000_021).for_each(|number| _ = manager.running(number));
+    manager.cycle();
+    let page = page().await;
+    let browser = &page.browser;
+    page.app.connect(ConnectRequest { address: manager.url(), name: Some("under test".into()), ssh: None }).await.unwrap();
+    browser.until("return document.querySelectorAll('[data-id]').length === 11").await;
+    assert_eq!(browser.run("return document.querySelectorAll('[data-testid=condition]').length").await, json!(0));
+
+    manager.account(|account| account.list = Behaviour::prints("[]"));
+    manager.cycle();
+    page.app.refresh(dwell_commands::dto::Nothing {}).await.unwrap();
+    browser
+        .until("return document.querySelector('[data-testid=condition][role=alert]')?.dataset.kind === 'fleet-written-off'")
+        .await;
+    browser.until("return document.querySelectorAll('[data-flag=written-off]').length === 11").await;
+    let sums = browser.run("return document.querySelector('[data-testid=sums]').innerText.replace(/\\s+/g, ' ')").await;
+    let sums = sums.as_str().unwrap();
+    assert!(sums.contains("$3.41/h billed or not: unknown") && sums.contains("\u{2013}/h leaking"), "{sums}");
+    browser.press("gi").await.unwrap();
+    browser.sees("11 in killed").await;
+    browser.sees("The whole fleet (11 instances) was written off at once").await;
+    browser.find("[data-testid=condition] summary").await.click().await.unwrap();
+    browser.sees("The manager believes the list that its vast.ai client prints").await;
+    assert_eq!(browser.accessibility_faults().await, Vec::<String>::new());
+
+    browser.press("gf").await.unwrap();
+    browser.run("[...document.querySelectorAll('[data-testid=condition] button')].find((it) => it.innerText.startsWith('It was meant')).click()").await;
+    browser.find("[data-testid=condition] input").await.send_keys("moved away").await.unwrap();
+    browser.run("[...document.querySelectorAll('[data-testid=condition] button')].find((it) => it.innerText === 'Acknowledge 11').click()").await;
+    browser.until("return document.querySelectorAll('[data-testid=condition]').length === 0").await;
+    browser.until("return document.querySelectorAll('[data-flag=written-off]').length === 0").await;
+
+    // What is shown ages while nothing is heard.
+    manager.stop();
+    page.app.refresh(dwell_commands::dto::Nothing {}).await.unwrap();
+    browser.until("return document.querySelector('[data-testid=condition]')?.dataset.kind === 'manager-unreachable'").await;
+    browser.until("return document.querySelector('header .mode')?.innerText === 'NO ANSWER'").await;
+    page.browser.close().await;
+}
+
+#[tokio::test]
+async fn a_manager_that_was_never_reached_is_unknown_and_not_zero() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let page = page().await;
+    let browser = &page.browser;
+    let address = format!("http://127.0.0.1:{port}");
+    page.app.connect(ConnectRequest { address, name: Some("nobody".into()), ssh: None }).await.unwrap();
+    browser.until("return document.querySelector('[data-testid=condition]')?.dataset.kind === 'manager-never-reached'").await;
+    browser.until("return document.querySelector('header .mode')?.innerText === 'NO ANSWER'").await;
+    let shown = browser.run("return document.querySelector('section.left').innerText").await;
+    let shown = shown.as_str().unwrap();
+    assert!(!shown.contains("0.00") && !shown.contains("running") && shown.contains("\u{2013}/h"), "{shown}");
+    browser.press("gi").await.unwrap();
+    browser.sees("Whether anything is stuck is unknown").await;
     page.browser.close().await;
 }
 

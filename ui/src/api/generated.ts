@@ -21,6 +21,14 @@ as_of: string | null,
  */
 received_at: string | null, 
 /**
+ * Age of that answer at `watching.now`, seconds; `null` before the first answer.
+ */
+age_s: number | null, 
+/**
+ * What is out of order with the whole fleet or with what can be seen of it, loudest first.
+ */
+conditions: Array<ConditionView>, 
+/**
  * Sums and counts.
  */
 summary: Summary, 
@@ -32,6 +40,57 @@ manager_started_at: string | null,
  * The instances, most pressing first.
  */
 instances: Array<InstanceRow>, };
+export type ConditionView = { 
+/**
+ * `fleet-written-off`, `manager-never-reached`, `manager-unreachable`, `vast-list-missing`, `vast-list-stale` or
+ * `rows-unreadable`.
+ */
+kind: string, 
+/**
+ * `incident` (it costs money or proofs now), `blind` (it hides what is asked), `partial` or `passing`.
+ */
+severity: string, 
+/**
+ * While it stands, that nothing is seen does not mean that there is nothing.
+ */
+is_unknown: boolean, 
+/**
+ * Since when, on the manager's clock.
+ */
+since: string | null, 
+/**
+ * What is so, in one sentence.
+ */
+summary: string, 
+/**
+ * What was seen of it.
+ */
+evidence: Array<string>, 
+/**
+ * What it means for what is shown.
+ */
+meaning: string, 
+/**
+ * What to do, in order.
+ */
+next: Array<string>, 
+/**
+ * The instances that it is about, where it is about some.
+ */
+instances: Array<string>, 
+/**
+ * What those last cost, US dollars per hour; what was not told is left out.
+ */
+dollars_per_h: number | null, };
+export type AcknowledgeRequest = { 
+/**
+ * Whose; none for all that were written off together.
+ */
+ids: Array<string>, 
+/**
+ * Why, in a person's words.
+ */
+text: string, };
 export type Watching = { 
 /**
  * Name that the operator gave, or the scenario's title.
@@ -146,25 +205,37 @@ code: string,
 message: string, };
 export type Summary = { 
 /**
- * Proofs per hour of running instances, as their benchmarks measured them.
+ * Proofs per hour of running instances that are not flagged, as their benchmarks measured them.
  */
-benchmarked_proofs_per_h: number, 
+benchmarked_proofs_per_h: number | null, 
 /**
- * Running instances without a benchmark rate.
+ * Those of them without a benchmark rate.
  */
 rate_not_told: number, 
 /**
- * Dollars per hour of running instances.
+ * Dollars per hour of running instances that are not flagged.
  */
-proving_dollars_per_h: number, 
+proving_dollars_per_h: number | null, 
 /**
- * Dollars per hour of instances on their way to running.
+ * Dollars per hour of instances on their way to running, or being destroyed, that are not flagged.
  */
-waiting_dollars_per_h: number, 
+waiting_dollars_per_h: number | null, 
 /**
- * Dollars per hour of killed instances that vast.ai still lists.
+ * Dollars per hour of instances alive that are flagged as needing a person.
  */
-leaking_dollars_per_h: number, 
+stalled_dollars_per_h: number | null, 
+/**
+ * Dollars per hour of killed instances that vast.ai billed when the manager's list last told.
+ */
+leaking_dollars_per_h: number | null, 
+/**
+ * Dollars per hour, by their last price, of instances of which it is not known whether they are billed.
+ */
+unknown_dollars_per_h: number | null, 
+/**
+ * How many those are.
+ */
+billing_unknown: number, 
 /**
  * Instances whose price was not told: the sums lack them.
  */
@@ -509,9 +580,9 @@ program: string,
  */
 state: string, 
 /**
- * When it started.
+ * When it started; `null` where that is not told.
  */
-started_at: string, 
+started_at: string | null, 
 /**
  * Load, percent of one core.
  */
@@ -2378,6 +2449,10 @@ incidents: Array<IncidentView>,
  */
 closed: number, 
 /**
+ * What is out of order with the whole fleet or with what can be seen of it, loudest first.
+ */
+conditions: Array<ConditionView>, 
+/**
  * The manager's time that this is told of.
  */
 as_of: string | null, };
@@ -3587,6 +3662,8 @@ export const api = {
   note: (request: NoteRequest): Promise<DiagnosisPage> => call("note", request),
   /** Close with a cause */
   close: (request: CloseRequest): Promise<DiagnosisPage> => call("close", request),
+  /** Acknowledge what was written off */
+  acknowledge: (request: AcknowledgeRequest): Promise<FleetView> => call("acknowledge", request),
   /** Write a report */
   report: (request: ReportRequest): Promise<Report> => call("report", request),
   /** List the catalogue of causes */
@@ -3698,6 +3775,7 @@ export const commands = [
   { name: "allow_probe", risk: "view", title: "Allow looks at a fleet's machines", keys: "" },
   { name: "note", risk: "view", title: "Write a note", keys: "" },
   { name: "close", risk: "view", title: "Close with a cause", keys: "" },
+  { name: "acknowledge", risk: "view", title: "Acknowledge what was written off", keys: "" },
   { name: "report", risk: "read", title: "Write a report", keys: "" },
   { name: "causes", risk: "read", title: "List the catalogue of causes", keys: "" },
   { name: "explain", risk: "read", title: "Explain a cause", keys: "" },

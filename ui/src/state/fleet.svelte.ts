@@ -70,6 +70,23 @@ class FleetState {
     return asOf + Math.max(0, clock.now - Date.parse(head.received_at));
   }
 
+  /** Nothing has been read of it: what it is now is not known. */
+  get unread(): boolean {
+    return this.head !== undefined && this.head.as_of === null;
+  }
+
+  /** Something hides what is asked: that nothing is seen does not mean that there is nothing. */
+  get unknown(): boolean {
+    return (this.head?.conditions ?? []).some((condition) => condition.is_unknown);
+  }
+
+  /** Age in seconds of what was told at a time on the manager's clock. Ages go on while nothing is heard. */
+  age(time: string): number {
+    const head = this.head;
+    const silent = head?.as_of && head.received_at && !this.live ? Math.max(0, (clock.now - Date.parse(head.received_at)) / 1000) : 0;
+    return this.since(time) + silent;
+  }
+
   /** Dwell in seconds now; as of the last answer where nothing newer is known. */
   dwell(row: InstanceRow): number | null {
     if (row.dwell_s === null) return null;

@@ -19,6 +19,7 @@ const head = (told: Partial<FleetView["connection"]> = {}): FleetView =>
     watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:00:00Z" },
     connection: { state: "ok", ...told },
     as_of: "2026-03-13T20:00:00Z",
+    conditions: [],
     received_at: "2026-03-13T17:00:00Z",
     instances: [],
   }) as unknown as FleetView;
@@ -48,5 +49,22 @@ describe("the copy of what the watcher sees", () => {
     receive?.(patch(2, [], { head: head({ state: "failing" }) }));
     expect(fleet.dwell({ ...row("a"), dwell_s: 42 })).toBe(42);
     expect(fleet.dwell({ ...row("a"), dwell_s: null })).toBeNull();
+  });
+
+  it("ages what was told with every second in which nothing is heard", () => {
+    receive?.(patch(1, [row("a")], { whole: true }));
+    const later = { ...head({ state: "failing" }), watching: { ...head().watching, now: "2026-03-13T17:00:37Z" } };
+    receive?.(patch(2, [], { head: later }));
+    expect(fleet.age("2026-03-13T20:00:00Z")).toBeCloseTo(37, 0);
+    expect(fleet.age("2026-03-13T19:59:50Z")).toBeCloseTo(47, 0);
+    expect(fleet.dwell({ ...row("a"), dwell_s: 42 })).toBe(42);
+  });
+
+  it("knows that it knows nothing", () => {
+    const unread = { ...head({ state: "failing" }), as_of: null, received_at: null, conditions: [{ kind: "manager-never-reached", is_unknown: true }] } as unknown as FleetView;
+    receive?.(patch(1, [], { whole: true, head: unread }));
+    expect([fleet.unread, fleet.unknown]).toEqual([true, true]);
+    receive?.(patch(2, []));
+    expect([fleet.unread, fleet.unknown]).toEqual([false, false]);
   });
 });

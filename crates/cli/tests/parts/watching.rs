@@ -72,7 +72,7 @@ fn carry(mut from: TcpStream, mut into: TcpStream, open: &AtomicBool, requests: 
 
 /// What a process has said so far.
 #[derive(Clone, Default)]
-struct Said(Arc<Mutex<String>>);
+pub(crate) struct Said(Arc<Mutex<String>>);
 
 impl Said {
     fn of(from: impl Read + Send + 'static) -> Self {
@@ -86,11 +86,11 @@ impl Said {
         said
     }
 
-    fn so_far(&self) -> String {
+    pub(crate) fn so_far(&self) -> String {
         self.0.lock().unwrap().clone()
     }
 
-    fn until(&self, what: &str, good: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn until(&self, what: &str, good: impl Fn(&str) -> bool) -> String {
         let began = Instant::now();
         loop {
             let said = self.so_far();
@@ -104,14 +104,14 @@ impl Said {
 }
 
 /// `dwellctl` in the background, ended with the test.
-struct Background {
+pub(crate) struct Background {
     process: Child,
-    out: Said,
-    err: Said,
+    pub(crate) out: Said,
+    pub(crate) err: Said,
 }
 
 impl Background {
-    fn run(folder: &std::path::Path, arguments: &[&str]) -> Self {
+    pub(crate) fn run(folder: &std::path::Path, arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_dwellctl"))
             .args(arguments)
             .env("DWELL_DATA_DIR", folder)

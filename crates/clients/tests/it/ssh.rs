@@ -100,7 +100,7 @@ async fn each_failure_has_its_code_and_asks_no_question() {
     server.change_host_key();
     assert_eq!(asked(&through(ssh(&server), port)).await, Err(Code::HostKeyChanged));
     server.stop();
-    assert_eq!(asked(&through(ssh(&server), port)).await, Err(Code::Unreachable));
+    assert_eq!(asked(&through(ssh(&server), port)).await, Err(Code::SshRefused), "the host refuses, whatever the manager does");
     let nowhere = SshTarget::new("no-such-host.invalid").unwrap();
     let client = ManagerClient::through(ssh(&server), nowhere, "127.0.0.1:1", Limits::default()).unwrap();
     assert_eq!(asked(&client).await, Err(Code::NameUnknown));

@@ -26,8 +26,9 @@ fn the_first_screen_is_the_articles() {
     let running: Vec<_> = active.iter().filter(|row| row.state == "running").collect();
     assert_eq!(running.len(), 1);
     assert_eq!((running[0].bench_rate_proofs_per_h, running[0].gpu_name.as_deref()), (Some(35.57), Some("RTX 3090")));
-    assert_eq!(view.summary.benchmarked_proofs_per_h, 35.57);
-    assert!((view.summary.waiting_dollars_per_h - 1.94).abs() < 1e-9 && view.summary.leaking_dollars_per_h == 0.0);
+    assert_eq!(view.summary.benchmarked_proofs_per_h, Some(35.57));
+    assert!((view.summary.waiting_dollars_per_h.unwrap() - 1.94).abs() < 1e-9);
+    assert_eq!((view.summary.leaking_dollars_per_h, view.summary.stalled_dollars_per_h), (Some(0.0), Some(0.0)));
     let cards: BTreeSet<_> = active.iter().filter_map(|row| row.gpu_name.as_deref()).collect();
     assert_eq!(cards, BTreeSet::from(["RTX 3090", "RTX 4090", "RTX 5000Ada", "RTX 5090"]));
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod charts;
+mod conditions;
 mod cuts;
 mod drills;
 mod evening;

@@ -56,7 +56,7 @@ impl Gather<'_> {
         }
         let moved = |at: &mut Timestamp| *at = shift(*at, by_s);
         seen.container_started_at.iter_mut().for_each(moved);
-        seen.processes.iter_mut().flatten().map(|it| &mut it.started_at).for_each(moved);
+        seen.processes.iter_mut().flatten().filter_map(|it| it.started_at.as_mut()).for_each(moved);
         seen.exits.iter_mut().flatten().map(|it| &mut it.at).for_each(moved);
         seen.kernel.iter_mut().flatten().map(|(at, _)| at).for_each(moved);
         seen.files.iter_mut().flatten().filter_map(|it| it.modified_at.as_mut()).for_each(moved);

@@ -328,3 +328,26 @@ fn a_gap_of_one_is_no_gap_where_the_other_watched() {
     assert_eq!(gaps, [gap(30, 400), gap(460, 1_000)]);
     assert_eq!(history.watched(id).unwrap(), [(at(0), at(30)), (at(400), at(460)), (at(1_000), at(1_030))]);
 }
+
+/// A window and a `dwellctl watch` on one folder read the same copy of vast.ai's list, each dating it to the second.
+#[test]
+fn two_processes_keep_one_reading_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.sqlite");
+    let mut processes: Vec<_> = (0..2)
+        .map(|_| {
+            let mut history = History::open(&path).unwrap();
+            let id = history.fleet("http://m", None).unwrap();
+            (history, id, Fleet::new(60.0))
+        })
+        .collect();
+    let mut listed = row("aaaa", 7, State::Running);
+    for minute in 0..5 {
+        listed.vast.gpu_util_percent = Some(90.0 + f64::from(minute));
+        for (second, (history, id, fleet)) in processes.iter_mut().enumerate() {
+            watch(history, *id, fleet, i64::from(minute) * 60 + second as i64, vec![listed.clone()]);
+        }
+    }
+    let (history, id, fleet) = &processes[0];
+    assert_eq!(gauges(history, *id, fleet.instances().next().unwrap().key).len(), 5);
+}

@@ -19,6 +19,19 @@ fn read(sections: &[(&str, &str)]) -> Probed {
     probed(&output(sections), at()).unwrap()
 }
 
+/// procps in a container whose uptime is not its host's: a start that lies ahead is printed as an age near 2^32 seconds.
+#[test]
+fn an_age_that_no_process_has_is_not_told() {
+    let of = |age: &str| {
+        let it = read(&[("clock", "1796092900"), ("ps", &format!("1 Ss {age} 0.0 3040 /bin/bash /.launch\nexit 0"))]).seen;
+        (it.processes.map(|list| list.into_iter().map(|process| process.started_at).collect::<Vec<_>>()), it.container_started_at)
+    };
+    assert_eq!(of("4123094400"), (Some(vec![None]), None));
+    assert_eq!(of("-12"), (Some(vec![None]), None));
+    let started = Timestamp::from_second(1_796_092_300).unwrap();
+    assert_eq!(of("600"), (Some(vec![Some(started)]), Some(started)));
+}
+
 /// As Debian 12 with procps, util-linux, coreutils and an NVIDIA driver prints it.
 #[test]
 fn a_whole_output_is_read() {
