@@ -14,7 +14,8 @@ use crate::vast;
 
 pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: &Act) -> anyhow::Result<ExitCode> {
     let mut look = Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)?
-        .with_readings_every(wanted.every.as_secs_f64());
+        .with_readings_every(wanted.every.as_secs_f64())
+        .with_readings(usize::from(wanted.readings));
     match vast::client(args, None, wanted.vast_url.as_ref()).await {
         Ok(client) => look = look.with_vast(client),
         // The manager's own deeds go without; what cannot be seen afterwards is said.
@@ -61,7 +62,22 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
     if args.json {
         print::json(&json!({ "actions": acts }), true)?;
     }
-    Ok(ExitCode::from(u8::from(acts.iter().any(|act| !matches!(act.phase.as_str(), "verified" | "taken")))))
+    Ok(outcome(&acts))
+}
+
+/// 0 only where all of it was seen to come true, or was taken and nothing shows more.
+fn outcome(acts: &[ActView]) -> ExitCode {
+    let is = |act: &ActView, phases: &[&str]| phases.contains(&act.phase.as_str());
+    if acts.iter().all(|act| is(act, &["verified", "taken"])) {
+        return ExitCode::SUCCESS;
+    }
+    if acts.iter().all(|act| is(act, &["verified", "taken", "not-verified"])) {
+        remark(
+            "not verified: it was sent, and what came of it is not known yet. Ask again later (dwellctl vast instances, dwellctl fleet); the window looks after it when it is opened",
+        );
+        return ExitCode::from(print::NOT_VERIFIED);
+    }
+    ExitCode::FAILURE
 }
 
 pub(crate) fn asked(words: &str, what: &str) -> anyhow::Result<String> {

@@ -12,9 +12,9 @@ use crate::{offers, print};
 
 /// Watch a fleet of rented GPU instances: who is where, for how long, and who needs a look.
 ///
-/// Exit codes: 0 done; 1 failed; 2 wrong usage; 3 the manager cannot be reached or understood; 4 no instance, or more than
-/// one, has that id; 10 something is flagged (only with --fail-on-flag); 11 what was asked is not known: the manager is blind, or
-/// wrote instances off (fleet, diagnose).
+/// Exit codes: 0 done; 1 failed; 2 wrong usage; 3 the manager or vast.ai cannot be reached or understood, or its list is incomplete;
+/// 4 no instance, or more than one, has that id; 5 sent, and not verified yet; 10 something is flagged (only with --fail-on-flag);
+/// 11 what was asked is not known: the manager is blind, or wrote instances off (fleet, diagnose).
 #[derive(Debug, Parser)]
 #[command(name = "dwellctl", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -281,12 +281,19 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<RulesCommand>,
     },
-    /// Kill instances: the manager marks them killed and has their rentals destroyed. Verified afterwards.
+    /// Kill instances: the manager marks them killed and has their rentals destroyed. Verified afterwards, by lists of vast.ai's that
+    /// the manager has read since (it reads one a minute), by its log, and with a key by vast.ai itself.
+    ///
+    /// Exit codes: 0 verified; 1 refused, or not seen to go (what the manager's log says of it is told); 5 sent, and not verified yet:
+    /// no list that is newer than the deed could be read.
     Kill {
         #[command(flatten)]
         act: Act,
     },
-    /// Destroy rentals at vast.ai, with their disks. Verified: not on vast.ai's list in two later readings.
+    /// Destroy rentals at vast.ai, with their disks. Verified: not on two later lists of vast.ai's that are whole, and asked for by
+    /// its number there is none.
+    ///
+    /// Exit codes: 0 verified; 1 refused, or not seen to go; 5 sent, and not verified yet: no whole list could be read.
     Destroy {
         #[command(flatten)]
         act: Act,
@@ -375,6 +382,9 @@ pub(crate) struct Act {
     /// Time between two readings that show what came of it.
     #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
     pub(crate) every: Duration,
+    /// After so many readings it is not waited any longer.
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(2..))]
+    pub(crate) readings: u16,
 }
 
 /// What can be done with rules.

@@ -41,6 +41,11 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// Exit code where the manager or vast.ai could not be reached or understood, or what it listed is not all.
+pub(crate) const INCOMPLETE: u8 = 3;
+/// Exit code where something was sent, and what came of it is not known yet.
+pub(crate) const NOT_VERIFIED: u8 = 5;
+
 /// An error as text or JSON, and the exit code for it.
 pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let api = error.downcast_ref::<ApiError>();
@@ -48,7 +53,7 @@ pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
         "key-refused" | "too-often" | "vast-failed" | "vast-silent" | "not-vast" | "unreachable" | "timed-out" | "cut-short"
         | "too-large" | "not-a-manager" | "unauthorised" | "refused" | "manager-failed" | "bad-address" | "no-certificates"
         | "no-ssh" | "ssh-key-refused" | "host-key-unknown" | "host-key-changed" | "port-in-use" | "name-unknown"
-        | "ssh-refused" | "ssh-unanswered" | "ssh-failed" => 3,
+        | "ssh-refused" | "ssh-unanswered" | "ssh-failed" | "list-incomplete" => INCOMPLETE,
         "unknown-id" | "ambiguous-id" | "no-such-instance" => 4,
         "no-fleet" | "unknown-fleet" | "bad-scenario" | "bad-filter" | "bad-key" | "unknown-account" | "unknown-state"
         | "unknown-source" | "unknown-card" => 2,

@@ -150,14 +150,32 @@ pub(crate) async fn vast(
             } else {
                 tell_joined(&rentals);
             }
+            return Ok(of_list(rentals.complete));
         }
         VastCommand::Instances { with_manager: false } => {
-            let rentals = client.list().await.map_err(dwell_commands::ApiError::from)?;
+            let list = client.list().await.map_err(dwell_commands::ApiError::from)?;
+            let (dollars_per_h, all_told) = list.dollars_per_h();
+            let counted = Counted {
+                rentals: list.rentals.len(),
+                total: list.total,
+                incomplete: list.incomplete.as_deref(),
+                dollars_per_h,
+                at_least: !all_told,
+            };
             if args.json {
-                print::json(&json!({ "rentals": rentals.iter().map(told).collect::<Vec<_>>() }), true)?;
+                let told = json!({
+                    "rentals": list.rentals.iter().map(told).collect::<Vec<_>>(),
+                    "complete": list.incomplete.is_none(),
+                    "incomplete": list.incomplete,
+                    "rows_unreadable": list.rows_unreadable,
+                    "total": list.total,
+                    "dollars_per_h": dollars_per_h,
+                    "at_least": !all_told,
+                });
+                print::json(&told, true)?;
             } else {
                 let mut table = List::new(["Number", "Status", "Wanted", "GPU", "$/h", "Label", "vast.ai says"]);
-                for it in &rentals {
+                for it in &list.rentals {
                     let record = &it.record;
                     let text = |value: &Option<String>| clean(value.as_deref().unwrap_or("\u{2013}"));
                     table.add_row([
@@ -171,9 +189,9 @@ pub(crate) async fn vast(
                     ]);
                 }
                 table.show(Form::default());
-                let hourly: f64 = rentals.iter().filter_map(|it| it.record.dollars_per_h).sum();
-                out(&format!("{} rentals, ${hourly:.2}/h", rentals.len()));
+                counted.tell("");
             }
+            return Ok(of_list(list.incomplete.is_none()));
         }
         VastCommand::User => {
             let user = client.user().await.map_err(dwell_commands::ApiError::from)?;
@@ -196,6 +214,47 @@ pub(crate) async fn vast(
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Of a list that is not whole: what was read was printed, and whoever goes by the exit status must not take it for all.
+fn of_list(complete: bool) -> ExitCode {
+    if complete { ExitCode::SUCCESS } else { ExitCode::from(print::INCOMPLETE) }
+}
+
+/// What a list adds up to.
+struct Counted<'a> {
+    rentals: usize,
+    total: Option<u64>,
+    incomplete: Option<&'a str>,
+    dollars_per_h: Option<f64>,
+    at_least: bool,
+}
+
+impl Counted<'_> {
+    fn tell(&self, more: &str) {
+        out(&format!("{}{more}", self.sum()));
+        if let Some(why) = self.incomplete {
+            out(&format!("The list is incomplete: {}. What is not in it may be rented and billed all the same.", clean(why)));
+        }
+    }
+
+    /// Nothing that is not known is counted as none, or as free.
+    fn sum(&self) -> String {
+        let rentals = |count: u64| if count == 1 { "1 rental".to_owned() } else { format!("{count} rentals") };
+        if self.incomplete.is_some() && self.rentals == 0 {
+            return match self.total {
+                Some(total) if total > 0 => format!("{} by vast.ai's count, and none of them could be read", rentals(total)),
+                _ => "what is rented is not known".to_owned(),
+            };
+        }
+        let least = |is_so: bool| if is_so { "at least " } else { "" };
+        let price = match self.dollars_per_h {
+            Some(dollars) => format!("{}${dollars:.2}/h", least(self.at_least)),
+            None if self.rentals == 0 => "$0.00/h".to_owned(),
+            None => "at a price that is not told".to_owned(),
+        };
+        format!("{}{}, {price}", least(self.incomplete.is_some()), rentals(self.rentals as u64))
+    }
 }
 
 fn told(it: &VastListed) -> serde_json::Value {
@@ -238,11 +297,14 @@ fn tell_joined(rentals: &Rentals) {
     table.show(Form::default());
     for account in &rentals.accounts {
         let hours = account.hours_left.map_or_else(String::new, |hours| format!("; the credit lasts {hours:.0} h"));
-        out(&format!(
-            "{} rentals, ${:.2}/h{hours}",
-            account.rentals.unwrap_or_default(),
-            account.dollars_per_h.unwrap_or_default()
-        ));
+        Counted {
+            rentals: account.rentals.unwrap_or_default(),
+            total: account.total,
+            incomplete: account.incomplete.as_deref(),
+            dollars_per_h: account.dollars_per_h,
+            at_least: account.at_least,
+        }
+        .tell(&hours);
     }
     for row in &rentals.without_rental {
         out(&format!("the manager has {} as {}, and this account does not list it", clean(&row.id), clean(&row.state)));

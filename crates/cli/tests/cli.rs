@@ -36,6 +36,9 @@ mod real;
 #[path = "parts/watching.rs"]
 mod watching;
 
+#[path = "parts/verified.rs"]
+mod verified;
+
 fn dwellctl(folder: &std::path::Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_dwellctl"))
         .args(arguments)

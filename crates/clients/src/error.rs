@@ -35,6 +35,8 @@ pub enum Code {
     VastSilent,
     /// The answer is not what vast.ai says.
     NotVast,
+    /// vast.ai's list is not known to be whole: what is not in it may be rented all the same.
+    ListIncomplete,
     /// This machine cannot make HTTPS clients: no CA certificates.
     NoCertificates,
     /// There is no `ssh` on this machine.
@@ -76,6 +78,7 @@ impl Code {
             Self::VastFailed => "vast-failed",
             Self::VastSilent => "vast-silent",
             Self::NotVast => "not-vast",
+            Self::ListIncomplete => "list-incomplete",
             Self::NoCertificates => "no-certificates",
             Self::NoSsh => "no-ssh",
             Self::SshKeyRefused => "ssh-key-refused",

@@ -10,6 +10,7 @@ mod request;
 mod ssh;
 mod tunnel;
 mod vast;
+mod vast_list;
 
 pub use dwell_wire::probe_script;
 pub use error::{Code, FetchError};
@@ -18,3 +19,4 @@ pub use request::{Call, Method, SIMULATED_HEADER};
 pub use ssh::{ProbeRun, Ssh, SshTarget, probe_by_hand};
 pub use tunnel::{Tunnel, TunnelState};
 pub use vast::{Create, OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};
+pub use vast_list::{VastList, VastPages};

@@ -15,7 +15,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use crate::{Code, FetchError, Limits};
+use crate::{Code, FetchError, Limits, VastList, VastPages};
 
 /// Where vast.ai answers.
 pub const VAST_ADDRESS: &str = "https://console.vast.ai";
@@ -32,8 +32,6 @@ const RUN_TYPE: &str = "ssh_direc ssh_proxy";
 const OFFERS_MAX: usize = 1_000;
 /// Largest answer read, bytes. A page of 25 records is about 100 KiB.
 const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Pages of 25 that are read at most.
-const PAGES_MAX: usize = 400;
 /// Lines of a container's log that are asked for.
 const LOG_LINES: u32 = 500;
 /// An uploaded log is waited for so long; right after a start half a minute is usual.
@@ -255,7 +253,7 @@ impl VastClient {
             request = request.json(&body);
         }
         let (status, body) = self.exchange(request).await?;
-        let value: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let value = wire::vast_json(&body).unwrap_or(Value::Null);
         if let Some(error) = refusal(status, &value, &body) {
             return Err(error);
         }
@@ -289,26 +287,27 @@ impl VastClient {
         Ok((status, body))
     }
 
-    /// The account's rentals. A page that fails fails all: what was not listed is not gone.
-    pub async fn list(&self) -> Result<Vec<VastListed>, FetchError> {
-        let mut rentals: Vec<VastListed> = Vec::new();
-        let mut after = String::new();
-        for _ in 0..PAGES_MAX {
+    /// The account's rentals, as far as the list could be read, and whether that is all. An error where nothing of it could be had.
+    pub async fn list(&self) -> Result<VastList, FetchError> {
+        let mut pages = VastPages::default();
+        let mut after: Option<String> = None;
+        loop {
             self.paces.list.until_ready().await;
-            let query: &[(&str, &str)] = if after.is_empty() { &[] } else { &[("after_token", &after)] };
-            let page = self.send(reqwest::Method::GET, "/api/v1/instances/", query, None).await?;
-            let records = match page.get("instances") {
-                Some(Value::Array(records)) => records.as_slice(),
-                Some(Value::Null) => &[],
-                _ => return Err(FetchError::new(Code::NotVast, "vast.ai's list has no instances in it")),
+            let query: &[(&str, &str)] = match &after {
+                None => &[],
+                Some(token) => &[("after_token", token)],
             };
-            rentals.extend(records.iter().filter_map(listed));
-            match page["next_token"].as_str().filter(|token| !token.is_empty() && *token != after) {
-                Some(token) => after = token.to_owned(),
-                None => break,
+            let page = self.send(reqwest::Method::GET, "/api/v1/instances/", query, None).await;
+            match page.and_then(|page| pages.take(&page)) {
+                Ok(Some(next)) => after = Some(next),
+                Ok(None) => return Ok(pages.end()),
+                Err(error) if pages.has_begun() => {
+                    pages.broken_off(&error);
+                    return Ok(pages.end());
+                }
+                Err(error) => return Err(error),
             }
         }
-        Ok(rentals)
     }
 
     /// One rental's record; `None` where vast.ai has none of this number.
@@ -318,10 +317,17 @@ impl VastClient {
 
     async fn shown(&self, id: u64) -> Result<Option<Value>, FetchError> {
         self.paces.show.until_ready().await;
-        match self.send(reqwest::Method::GET, &format!("/api/v0/instances/{id}/"), &[], None).await {
-            Ok(answer) => Ok(Some(answer).filter(|answer| answer["instances"].is_object())),
-            Err(error) if error.code == Code::NoSuchInstance => Ok(None),
-            Err(error) => Err(error),
+        let answer = match self.send(reqwest::Method::GET, &format!("/api/v0/instances/{id}/"), &[], None).await {
+            Ok(answer) => answer,
+            Err(error) if error.code == Code::NoSuchInstance => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        // An answer about another rental, or about none, does not say that this one is gone.
+        let is_of_it = |record: &Value| record["id"].is_null() || record["id"].as_u64() == Some(id);
+        match answer.get("instances") {
+            Some(Value::Null) => Ok(None),
+            Some(record @ Value::Object(_)) if is_of_it(record) => Ok(Some(answer)),
+            _ => Err(FetchError::new(Code::NotVast, format!("vast.ai's answer does not tell whether it has a rental {id}"))),
         }
     }
 
@@ -467,7 +473,8 @@ impl VastClient {
             Err(error) if error.status.is_none() => (Err(error.clone()), Err(error.clone())),
             _ => (self.list().await, self.user().await),
         };
-        let listed = list.as_ref().ok().map(|rentals| rentals.iter().any(|rental| rental.id == id));
+        let listed = list.as_ref().ok().and_then(|list| list.has(id));
+        let whole = list.as_ref().ok().filter(|list| list.incomplete.is_none()).map(|list| &list.rentals);
         let is_stopped = |rental: &&VastListed| matches!(rental.record.actual_status.as_deref(), Some("stopped" | "exited"));
         let raw = match &shown {
             Ok(Some(answer)) => wire::vast_answer_shown(answer),
@@ -483,7 +490,7 @@ impl VastClient {
             listed,
             listing_retired: list.as_ref().is_err_and(|error| error.status == Some(410)),
             credit_dollars: user.ok().and_then(|user| user.credit_dollars),
-            rentals: list.as_ref().ok().map(|rentals| (rentals.len(), rentals.iter().filter(is_stopped).count())),
+            rentals: whole.map(|rentals| (rentals.len(), rentals.iter().filter(is_stopped).count())),
         };
         (answer, raw)
     }
@@ -505,7 +512,7 @@ impl VastOffer {
 }
 
 impl VastListed {
-    /// A record of the list; `None` where it has no number.
+    /// A row of the list; `None` where it has no number that can be read.
     pub fn read(record: &Value) -> Option<Self> {
         listed(record)
     }

@@ -1,6 +1,7 @@
 //! Asks a simulated world on the channels that are asked on purpose, and gives what it answers in the domain's terms: as the
 //! clients of a connected fleet do ([`crate::live`]). Read-only.
 
+use dwell_clients::VastListed;
 use dwell_diagnosis::{Channel, Check};
 use dwell_fleet::Timestamp;
 use dwell_fleet::look::{ContainerOutput, HostAnswer, ProverAnswer, Reach, VastAnswer, VastShown};
@@ -8,8 +9,7 @@ use dwell_fleet::seconds_between;
 use dwell_simulator::{ProverStatus, SshReach, World};
 use dwell_wire as wire;
 
-/// Pages of the list that are read, 25 rentals each.
-const PAGES_MAX: usize = 400;
+use crate::rentals;
 
 /// What a look brought.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,31 +61,17 @@ fn vast(world: &World, vast_id: u64) -> Looked {
         404 if shown.body["error"] == "no_such_instance" => VastShown::Absent,
         status => VastShown::Refused(status),
     };
-    let mut rentals = Vec::new();
-    let mut after: Option<String> = None;
-    let (mut listing_retired, mut listed) = (false, None);
-    for _ in 0..PAGES_MAX {
-        let page = world.api_list(None, after.as_deref());
-        listing_retired |= page.status == 410;
-        let Some(records) = page.body["instances"].as_array() else { break };
-        rentals.extend(records.iter().map(|record| {
-            let stopped = matches!(record["actual_status"].as_str(), Some("stopped" | "exited"));
-            (record["id"].as_u64(), stopped)
-        }));
-        listed = Some(rentals.iter().any(|(id, _)| *id == Some(vast_id)));
-        after = page.body["next_token"].as_str().map(str::to_owned);
-        if after.is_none() {
-            break;
-        }
-    }
+    let list = rentals::list_of_world(world);
+    let whole = list.as_ref().ok().filter(|list| list.incomplete.is_none()).map(|list| &list.rentals);
+    let is_stopped = |rental: &&VastListed| matches!(rental.record.actual_status.as_deref(), Some("stopped" | "exited"));
     let user = world.api_user();
     let raw = wire::vast_answer_shown(&shown.body);
     let answered = Answered::Vast(VastAnswer {
         record,
-        listed,
-        listing_retired,
+        listed: list.as_ref().ok().and_then(|list| list.has(vast_id)),
+        listing_retired: list.as_ref().is_err_and(|status| *status == 410),
         credit_dollars: user.body["credit"].as_f64(),
-        rentals: listed.map(|_| (rentals.len(), rentals.iter().filter(|(_, stopped)| *stopped).count())),
+        rentals: whole.map(|rentals| (rentals.len(), rentals.iter().filter(is_stopped).count())),
     });
     Looked { answered, raw }
 }

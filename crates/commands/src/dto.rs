@@ -1661,7 +1661,7 @@ dto! {
         fleet: String,
         /// It was a simulation.
         simulated: bool,
-        /// `planned`, `sent`, `answered`, `unanswered`, `refused`, `taken`, `verified` or `incident`.
+        /// `planned`, `sent`, `answered`, `unanswered`, `not-verified` (not yet), `refused`, `taken`, `verified` or `incident`.
         phase: String,
         /// Nothing comes after it.
         done: bool,
@@ -2150,9 +2150,9 @@ dto! {
         rentals: Vec<RentalView>,
         /// Name of the fleet that they are joined with; `null` where none is watched.
         joined_with: Option<String>,
-        /// Rows that the manager counts as alive and no account lists; empty where not every account was listed.
+        /// Rows that the manager counts as alive and no account lists; empty where not every account's list is whole.
         without_rental: Vec<RowWithoutRental>,
-        /// Every account was listed: what is not among the rentals is in none of them.
+        /// Every account's list is whole: what is not among the rentals is in none of them.
         complete: bool,
     }
 
@@ -2162,11 +2162,19 @@ dto! {
         name: String,
         /// Credit left, US dollars; `null` where not told.
         credit_dollars: Option<f64>,
-        /// Rentals listed; `null` where the list was not given.
+        /// Rentals listed; `null` where the list was not given, or nothing of it could be read.
         rentals: Option<usize>,
+        /// Rows of the list that could not be read: they are billed as well.
+        rows_unreadable: usize,
+        /// Rentals by vast.ai's own count.
+        total: Option<u64>,
+        /// Why the list is not known to be all; `null` where it is. Nothing follows from what an incomplete list has not.
+        incomplete: Option<String>,
         /// Their prices together, US dollars per hour, as far as told.
         dollars_per_h: Option<f64>,
-        /// Hours that the credit lasts at that price.
+        /// Rentals and prices are at least that: the list is incomplete, or a price was not told.
+        at_least: bool,
+        /// Hours that the credit lasts at that price; `null` where the price is not known whole.
         hours_left: Option<f64>,
         /// Why it was not listed.
         error: Option<ApiError>,

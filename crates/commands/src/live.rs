@@ -110,6 +110,15 @@ impl Live {
     }
 }
 
+/// Whether it is in any of two lists; `None` where it is in neither and one of them is not known whole.
+fn in_any(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    match (one, other) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    }
+}
+
 /// Looks for a rental in every account until one has it. It is absent where all of them say so.
 async fn look_in_all(clients: &[VastClient], number: u64) -> (VastAnswer, String) {
     let mut best: Option<(VastAnswer, String)> = None;
@@ -124,7 +133,7 @@ async fn look_in_all(clients: &[VastClient], number: u64) -> (VastAnswer, String
                 let silent = answer.record != VastShown::Absent;
                 let together = VastAnswer {
                     record: if silent { answer.record } else { before.record },
-                    listed: before.listed.zip(answer.listed).map(|(one, other)| one || other),
+                    listed: in_any(before.listed, answer.listed),
                     listing_retired: before.listing_retired || answer.listing_retired,
                     // It is not known whose rental it would be.
                     credit_dollars: None,

@@ -124,7 +124,9 @@ impl Look {
         let means = Means { vast: false, machines: fleet.allow_probe };
         let name = fleet.name.clone();
         let driver = Driver::new(fleet.name, client, history, Clock::System)?.with_means(means).one_look();
-        Ok(Self { driver, live, folder, fleet: name, patience: Patience::default() })
+        // A terminal does not wait for ever: what it has not seen by then the window looks after.
+        let patience = Patience { leaves_open: true, ..Patience::default() };
+        Ok(Self { driver, live, folder, fleet: name, patience })
     }
 
     /// Whether a text means a fleet: the name of a saved one, or an address.
@@ -269,7 +271,8 @@ impl Look {
     /// Takes the steps of a rollout until it has ended or waits for a person; tells how it stands whenever that has changed.
     pub async fn take_steps(self, name: &str, mut tell: impl FnMut(&RolloutView)) -> Result<RolloutView, ApiError> {
         let leave = Leave::of(self.may_act()?)?;
-        let (hands, journal, patience) = (self.hands(), self.journal()?, self.patience);
+        let (hands, journal) = (self.hands(), self.journal()?);
+        let patience = Patience { leaves_open: false, ..self.patience };
         let (folder, fleet) = (self.folder.clone(), self.fleet.clone());
         let may_act = move || match Settings::load(&folder).is_ok_and(|it| it.named(&fleet).is_ok_and(|it| it.may_act)) {
             true => Ok(()),
@@ -344,14 +347,14 @@ impl Look {
         rollout::take_back(&self.journal()?, name, Clock::System.now())
     }
 
-    /// How long it is waited for what is to come true: for tests.
+    /// How long it is waited between two readings that show what came of a deed, seconds.
     #[must_use]
     pub fn with_readings_every(mut self, seconds: f64) -> Self {
         self.patience.between_s = seconds;
         self
     }
 
-    /// After how many readings what is not seen is not believed any more: for tests.
+    /// After how many readings what is not seen is not waited for any longer.
     #[must_use]
     pub fn with_readings(mut self, readings: usize) -> Self {
         self.patience.readings = readings;

@@ -3,22 +3,20 @@
 
 use std::collections::HashMap;
 
-use dwell_clients::{VastClient, VastListed, VastUser};
+use dwell_clients::{VastClient, VastList, VastListed, VastPages, VastUser};
 use dwell_fleet::{Timestamp, seconds_between};
 use dwell_simulator::World;
 
 use crate::ApiError;
 use crate::dto::*;
 
-/// Pages of a simulated list, 25 rentals each.
-const PAGES_MAX: usize = 400;
 /// A rental younger than this may not have reached the manager's copy of the list yet, seconds.
 const YOUNG_S: f64 = 600.0;
 
 /// What an account told.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Told {
-    listed: Option<Vec<VastListed>>,
+    listed: Option<VastList>,
     user: Option<VastUser>,
     error: Option<ApiError>,
 }
@@ -35,22 +33,33 @@ pub(crate) async fn of_account(client: Result<VastClient, ApiError>) -> Told {
     }
 }
 
-/// Asks a simulated account.
-pub(crate) fn of_world(world: &World) -> Told {
-    let mut listed = Vec::new();
+/// The list of a simulated account; the HTTP status where nothing of it could be had.
+pub(crate) fn list_of_world(world: &World) -> Result<VastList, u16> {
+    let mut pages = VastPages::default();
     let mut after: Option<String> = None;
-    for _ in 0..PAGES_MAX {
+    loop {
         let page = world.api_list(None, after.as_deref());
-        let Some(records) = page.body["instances"].as_array() else {
-            let error = ApiError::new("refused", format!("vast.ai answered {}", page.status));
-            return Told { error: Some(error), ..Told::default() };
-        };
-        listed.extend(records.iter().filter_map(VastListed::read));
-        after = page.body["next_token"].as_str().map(str::to_owned);
-        if after.is_none() {
-            break;
+        match pages.take(&page.body) {
+            Ok(Some(next)) => after = Some(next),
+            Ok(None) => return Ok(pages.end()),
+            Err(_) if !pages.has_begun() => return Err(page.status),
+            Err(error) => {
+                pages.broken_off(&error);
+                return Ok(pages.end());
+            }
         }
     }
+}
+
+/// Asks a simulated account.
+pub(crate) fn of_world(world: &World) -> Told {
+    let listed = match list_of_world(world) {
+        Ok(listed) => listed,
+        Err(status) => {
+            let error = ApiError::new("refused", format!("vast.ai answered {status}"));
+            return Told { error: Some(error), ..Told::default() };
+        }
+    };
     let user = world.api_user().body;
     let user = VastUser { id: user["id"].as_u64(), credit_dollars: user["credit"].as_f64() };
     Told { listed: Some(listed), user: Some(user), error: None }
@@ -73,23 +82,31 @@ pub(crate) fn joined(told: Vec<(String, Told)>, fleet: Option<&FleetView>, at: T
             by_label.entry(label).or_default().push(row);
         }
     }
-    let complete = !told.is_empty() && told.iter().all(|(_, it)| it.listed.is_some());
+    let is_whole = |told: &Told| told.listed.as_ref().is_some_and(|list| list.incomplete.is_none());
+    let complete = !told.is_empty() && told.iter().all(|(_, it)| is_whole(it));
     let mut rentals = Vec::new();
     let mut accounts = Vec::new();
     for (account, it) in told {
-        let listed = it.listed.unwrap_or_default();
-        let prices: Vec<f64> = listed.iter().filter_map(|rental| rental.record.dollars_per_h).collect();
-        let dollars_per_h = (!prices.is_empty()).then(|| prices.iter().sum::<f64>());
+        let list = it.listed.unwrap_or_default();
+        let (sum, all_told) = list.dollars_per_h();
+        let dollars_per_h = sum.filter(|_| it.error.is_none() && !list.rentals.is_empty());
         let credit_dollars = it.user.and_then(|user| user.credit_dollars);
+        // What is not known to be all lasts shorter than it seems.
+        let spends = dollars_per_h.filter(|price| all_told && *price > 0.0);
         accounts.push(AccountRentals {
             name: account.clone(),
             credit_dollars,
-            rentals: it.error.is_none().then_some(listed.len()),
+            rentals: (it.error.is_none() && !(list.incomplete.is_some() && list.rentals.is_empty()))
+                .then_some(list.rentals.len()),
+            rows_unreadable: list.rows_unreadable,
+            total: list.total,
+            incomplete: list.incomplete,
             dollars_per_h,
-            hours_left: credit_dollars.zip(dollars_per_h).filter(|(_, price)| *price > 0.0).map(|(credit, price)| credit / price),
+            at_least: it.error.is_none() && !all_told,
+            hours_left: credit_dollars.zip(spends).map(|(credit, price)| credit / price),
             error: it.error,
         });
-        rentals.extend(listed.into_iter().map(|rental| {
+        rentals.extend(list.rentals.into_iter().map(|rental| {
             let row = row_of(&rental, &by_number, &by_label);
             view(&account, rental, row, fleet.is_some(), at)
         }));
@@ -199,15 +216,16 @@ mod tests {
         (view.instances[two].vast_id, view.instances[two].label) = (None, Some("C.77".into()));
         (view.instances[three].vast_id, view.instances[three].label) = (None, Some("mine".into()));
         let old = "2026-01-01T00:00:00Z";
+        let whole = |rentals| VastList { rentals, ..VastList::default() };
         let told = Told {
-            listed: Some(vec![
+            listed: Some(whole(vec![
                 listed(number, old, json!({})),
                 listed(77, old, json!({})),
                 listed(78, old, json!({ "label": "mine" })),
                 listed(killed.vast_id.unwrap(), old, json!({})),
                 listed(5, old, json!({})),
                 listed(6, &at.to_string(), json!({})),
-            ]),
+            ])),
             user: Some(VastUser { id: None, credit_dollars: Some(6.0) }),
             error: None,
         };
@@ -225,8 +243,31 @@ mod tests {
         // Rows of those alive that no account lists; nothing is said of them once an account could not be listed.
         assert_eq!(rentals.without_rental.len(), alive.len() - 3);
         let refused = Told { error: Some(ApiError::new("key-refused", "no")), ..Told::default() };
-        let partly = joined(vec![("a".into(), told), ("b".into(), refused)], Some(&view), at);
+        let partly = joined(vec![("a".into(), told.clone()), ("b".into(), refused)], Some(&view), at);
         assert!(!partly.complete && partly.without_rental.is_empty());
         assert_eq!(partly.accounts[1].rentals, None, "not told is not none");
+        // So it is where a list is not whole: what it has is shown, and nothing follows from what it has not.
+        let mut short = told;
+        if let Some(list) = &mut short.listed {
+            (list.incomplete, list.rows_unreadable) = (Some("1 row could not be read".into()), 1);
+        }
+        let short = joined(vec![("a".into(), short)], Some(&view), at);
+        assert!(!short.complete && short.without_rental.is_empty(), "{:?}", short.without_rental);
+        let account = &short.accounts[0];
+        assert_eq!((account.rentals, account.rows_unreadable, account.at_least), (Some(6), 1, true));
+        assert_eq!((account.dollars_per_h, account.hours_left), (Some(3.0), None));
+        let nothing = Told {
+            listed: Some(VastList { total: Some(2), incomplete: Some("a page of it is null".into()), ..VastList::default() }),
+            ..Told::default()
+        };
+        let nothing = joined(vec![("a".into(), nothing)], Some(&view), at);
+        let account = &nothing.accounts[0];
+        assert_eq!(
+            (account.rentals, account.dollars_per_h, account.at_least),
+            (None, None, true),
+            "not none, and not for nothing"
+        );
+        let none = joined(vec![("a".into(), Told { listed: Some(VastList::default()), ..Told::default() })], Some(&view), at);
+        assert!(none.complete && none.accounts[0].rentals == Some(0) && !none.accounts[0].at_least);
     }
 }

@@ -189,9 +189,14 @@ fn what_cannot_both_be_so_is_told() {
     assert!(!told(&Bench::of(row(State::ParamsDone))).contains(&"timer-near"), "25 minutes are not near");
 
     let mut bench = Bench::of(row(State::Running));
-    let look = |record| VastAnswer { record, listed: None, listing_retired: false, credit_dollars: None, rentals: None };
+    let look = |record| VastAnswer { record, listed: Some(false), listing_retired: false, credit_dollars: None, rentals: None };
     bench.looks.vast = Some(Asked { at: at(-5), answer: look(VastShown::Absent) });
     assert!(told(&bench).contains(&"missing-at-vast"));
+    // Null by its number beside a list that is not whole says nothing.
+    bench.looks.vast = Some(Asked { at: at(-5), answer: VastAnswer { listed: None, ..look(VastShown::Absent) } });
+    assert!(!told(&bench).contains(&"missing-at-vast"));
+    let diagnosis = bench.diagnose().0;
+    assert_eq!((holds(&diagnosis, "record-absent"), health(&diagnosis, Channel::VastRecord)), (None, Health::Working));
     let stopped =
         VastRecord { actual_status: Some("stopped".into()), intended_status: Some("running".into()), ..VastRecord::default() };
     bench.looks.vast = Some(Asked { at: at(-5), answer: look(VastShown::Record(Box::new(stopped))) });

@@ -41,7 +41,7 @@ pub struct ActEntry {
     pub machine: Option<u64>,
     /// Its price then, US dollars per hour.
     pub dollars_per_h: Option<f64>,
-    /// `planned`, `sent`, `answered`, `unanswered`, `refused`, `taken`, `verified`, `incident`.
+    /// `planned`, `sent`, `answered`, `unanswered`, `not-verified`, `refused`, `taken`, `verified`, `incident`, `dry-run`.
     pub phase: String,
     /// What happened.
     pub text: String,

@@ -23,7 +23,7 @@ pub use probe::{
     PROBE_BYTES_MAX, PROBE_END, PROBE_SECTIONS, Probed, THROTTLE_REASONS, probe_mark, probe_script, probe_section, probed,
     prover_failure,
 };
-pub use vast::{prover_status, vast_answer_shown, vast_record};
+pub use vast::{prover_status, vast_answer_shown, vast_json, vast_record};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

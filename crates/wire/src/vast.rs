@@ -26,6 +26,76 @@ fn time(value: &Value) -> Option<Timestamp> {
     Timestamp::from_millisecond(ms as i64).ok().filter(|_| ms > 0.0)
 }
 
+/// An answer of vast.ai, which is written by Python: `NaN`, `Infinity`, numbers beyond any float, halves of surrogate pairs and bytes
+/// that are no text stand in JSON that is right otherwise. Each costs no more than itself: it becomes null, or the mark of what could
+/// not be read. `None` where it is no JSON all the same.
+pub fn vast_json(body: &[u8]) -> Option<Value> {
+    serde_json::from_slice(body).ok().or_else(|| serde_json::from_str(&as_strict(&String::from_utf8_lossy(body))).ok())
+}
+
+/// The text with null in place of numbers that JSON does not know, and without halves of surrogate pairs.
+fn as_strict(text: &str) -> String {
+    let mut strict = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let (token, is_text) = match first {
+            '"' => (string_token(rest), true),
+            'A'..='Z' | 'a'..='z' | '0'..='9' | '-' => {
+                let end = rest.find(|it: char| !(it.is_ascii_alphanumeric() || matches!(it, '-' | '+' | '.')));
+                (&rest[..end.unwrap_or(rest.len())], false)
+            }
+            other => (&rest[..other.len_utf8()], false),
+        };
+        rest = &rest[token.len()..];
+        let unknown = matches!(token, "NaN" | "Infinity" | "-Infinity")
+            || (token.parse::<f64>().is_ok_and(|number| !number.is_finite()) && token.contains(|it: char| it.is_ascii_digit()));
+        match (is_text, unknown) {
+            (true, _) => strict.push_str(&without_half_pairs(token)),
+            (false, true) => strict.push_str("null"),
+            (false, false) => strict.push_str(token),
+        }
+    }
+    strict
+}
+
+/// The string that begins here, with its quotation marks; all that is left where it does not end.
+fn string_token(text: &str) -> &str {
+    let mut escaped = false;
+    for (at, it) in text.char_indices().skip(1) {
+        match it {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return &text[..=at],
+            _ => {}
+        }
+    }
+    text
+}
+
+/// A string token in which no escape is half of a surrogate pair.
+fn without_half_pairs(token: &str) -> String {
+    let unit = |text: &str| {
+        let digits = text.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut whole = String::with_capacity(token.len());
+    let mut rest = token;
+    while let Some(at) = rest.find('\\') {
+        whole.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (length, is_half) = match unit(rest) {
+            Some(0xd800..=0xdbff) if unit(&rest[6..]).is_some_and(|next| (0xdc00..=0xdfff).contains(&next)) => (12, false),
+            Some(0xd800..=0xdfff) => (6, true),
+            // The escape and what it escapes, which can be a backslash.
+            _ => (1 + rest.chars().nth(1).map_or(0, char::len_utf8), false),
+        };
+        whole.push_str(if is_half { "\\ufffd" } else { &rest[..length] });
+        rest = &rest[length..];
+    }
+    whole.push_str(rest);
+    whole
+}
+
 /// A record of `GET /api/v0/instances/{id}/` or of the list.
 pub fn vast_record(record: &Value) -> VastRecord {
     let mapped = match &record["ports"] {
@@ -121,5 +191,55 @@ pub fn prover_status(status: &Value) -> ProverStatus {
             .as_array()
             .map(|names| names.iter().take(WORKERS_MAX).filter_map(text).collect()),
         queue_depth: counters["queue_depth"].as_u64(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_json_does_not_know_costs_no_more_than_itself() {
+        let body =
+            br#"{"a":NaN,"b":[-Infinity,Infinity,1e999,-1E999,1.5e3,-0.0],"NaN":"NaN, \"Infinity\" \\","c":true,"d":null}"#;
+        let read = vast_json(body).unwrap();
+        assert_eq!(
+            read,
+            json!({ "a": null, "b": [null, null, null, null, 1500.0, -0.0], "NaN": "NaN, \"Infinity\" \\", "c": true, "d": null })
+        );
+        // Half of a pair in each order, a whole one, and an escape that only looks like one.
+        let body = br#"{"x":NaN,"a":"\ud83d","b":"\ude00 b","c":"\ud83d\ude00","d":"\\ud83d","e":"\ud83dx"}"#;
+        let read = vast_json(body).unwrap();
+        assert_eq!((read["a"].as_str(), read["b"].as_str()), (Some("\u{fffd}"), Some("\u{fffd} b")));
+        assert_eq!(
+            (read["c"].as_str(), read["d"].as_str(), read["e"].as_str()),
+            (Some("😀"), Some("\\ud83d"), Some("\u{fffd}x"))
+        );
+        assert_eq!(vast_json(b"{\"a\":\"\xff\"}").unwrap()["a"], "\u{fffd}");
+        for no_json in
+            ["", "<html>", "{\"a\":nan}", "{\"a\":NaNNaN}", "{\"a\":\"", "{\"a\":undefined}", "\"\\", "\"\\u", "{\"a\":Infinity"]
+        {
+            assert_eq!(vast_json(no_json.as_bytes()), None, "{no_json}");
+        }
+    }
+
+    proptest! {
+        /// What is right is read as it stands, and nothing panics.
+        #[test]
+        fn what_is_right_stays_as_it_is(texts in prop::collection::vec(".*", 0..5), number in any::<f64>().prop_filter("finite", |it| it.is_finite())) {
+            let right = json!({ "texts": texts, "number": number });
+            let text = serde_json::to_string(&right).unwrap();
+            prop_assert_eq!(as_strict(&text), text.clone());
+            prop_assert_eq!(vast_json(text.as_bytes()), serde_json::from_str(&text).ok());
+        }
+
+        #[test]
+        fn nothing_panics(text in "[\"\\\\uDd8NaNinfty0-9e+.{}:,\u{e9} ]{0,40}") {
+            let _ = vast_json(text.as_bytes());
+        }
     }
 }

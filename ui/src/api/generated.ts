@@ -2354,7 +2354,7 @@ fleet: string,
  */
 simulated: boolean, 
 /**
- * `planned`, `sent`, `answered`, `unanswered`, `refused`, `taken`, `verified` or `incident`.
+ * `planned`, `sent`, `answered`, `unanswered`, `not-verified` (not yet), `refused`, `taken`, `verified` or `incident`.
  */
 phase: string, 
 /**
@@ -3068,11 +3068,11 @@ rentals: Array<RentalView>,
  */
 joined_with: string | null, 
 /**
- * Rows that the manager counts as alive and no account lists; empty where not every account was listed.
+ * Rows that the manager counts as alive and no account lists; empty where not every account's list is whole.
  */
 without_rental: Array<RowWithoutRental>, 
 /**
- * Every account was listed: what is not among the rentals is in none of them.
+ * Every account's list is whole: what is not among the rentals is in none of them.
  */
 complete: boolean, };
 export type AccountRentals = { 
@@ -3085,15 +3085,31 @@ name: string,
  */
 credit_dollars: number | null, 
 /**
- * Rentals listed; `null` where the list was not given.
+ * Rentals listed; `null` where the list was not given, or nothing of it could be read.
  */
 rentals: number | null, 
+/**
+ * Rows of the list that could not be read: they are billed as well.
+ */
+rows_unreadable: number, 
+/**
+ * Rentals by vast.ai's own count.
+ */
+total: number | null, 
+/**
+ * Why the list is not known to be all; `null` where it is. Nothing follows from what an incomplete list has not.
+ */
+incomplete: string | null, 
 /**
  * Their prices together, US dollars per hour, as far as told.
  */
 dollars_per_h: number | null, 
 /**
- * Hours that the credit lasts at that price.
+ * Rentals and prices are at least that: the list is incomplete, or a price was not told.
+ */
+at_least: boolean, 
+/**
+ * Hours that the credit lasts at that price; `null` where the price is not known whole.
  */
 hours_left: number | null, 
 /**

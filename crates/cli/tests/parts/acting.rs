@@ -95,7 +95,10 @@ fn a_kill_is_done_once_seen_twice_and_written_down() {
     assert!(!again.status.success() && text(&again.stdout).contains("it is killed already"), "{}", text(&again.stdout));
 
     let journal = json(&run(&sim, &["journal", "--json"]))["actions"].take();
-    let phases: Vec<&str> = journal[0]["steps"].as_array().unwrap().iter().map(|step| step["phase"].as_str().unwrap()).collect();
+    let mut phases: Vec<&str> =
+        journal[0]["steps"].as_array().unwrap().iter().map(|step| step["phase"].as_str().unwrap()).collect();
+    // Until the manager has read vast.ai's list anew, a step of its own says that it is not verified.
+    phases.retain(|phase| *phase != "not-verified");
     assert_eq!(phases, ["planned", "sent", "answered", "verified"]);
     assert_eq!((journal[0]["who"].as_str(), journal[0]["why"].as_str()), (Some("tester"), Some("silent for an hour")));
     assert_eq!(journal[0]["simulated"], true);

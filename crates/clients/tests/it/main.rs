@@ -5,3 +5,4 @@
 mod http;
 mod ssh;
 mod sshd;
+mod vast_list;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dwell_clients::{Code, Create, FetchError, ManagerClient, VastClient};
-use dwell_fleet::{FlagKind, State, Timestamp};
+use dwell_fleet::look::VastRecord;
+use dwell_fleet::{FlagKind, Row, State, Timestamp};
 use dwell_wire::DeployRequest;
 use tokio::sync::{mpsc, oneshot};
 
-use super::perform::{Deed, Hands, SeenRental, SeenRow, Target};
+use super::perform::{AtVast, Deed, Hands, SeenManager, SeenRental, SeenRow, Target};
 use super::rollout::{Order, Rents, Standing, Terms};
 use crate::ApiError;
 use crate::drive::{Ask, Clock, KeptDeed, ask_watch, watch_ended};
@@ -21,6 +22,11 @@ use crate::offers::{self, Past};
 const KEY_WITHIN: Duration = Duration::from_secs(60);
 /// A pause in a simulation that runs fast is shorter, but never nothing, seconds.
 const PAUSE_LEAST_S: f64 = 0.05;
+
+/// Lines of the manager's own log that are read to see what came of a deed.
+const LOG_LINES: usize = 2_000;
+/// How the manager's reasons for a kill begin that its list of vast.ai gave.
+const DISAPPEARED: &str = "instance disappeared";
 
 /// A question to the watch over a fleet, and its answer.
 pub(crate) type Asked<T> = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<T, ApiError>> + Send>> + Send + Sync>;
@@ -79,8 +85,31 @@ fn lacking(what: &str) -> FetchError {
     FetchError { code: Code::Refused, message: what.to_owned(), status: None }
 }
 
+fn incomplete(why: &str) -> FetchError {
+    FetchError { code: Code::ListIncomplete, message: why.to_owned(), status: None }
+}
+
+fn seen_rental(vast_id: u64, record: VastRecord, machine: Option<u64>) -> SeenRental {
+    SeenRental { vast_id, actual: record.actual_status, wished: record.intended_status, label: record.label, machine }
+}
+
+/// Whether a row of the manager's shows vast.ai's record as it stands in its list. Of what has left the list it keeps a number, a price
+/// and a place, and no more.
+fn is_on_its_list(row: &Row) -> bool {
+    let vast = &row.vast;
+    let told = [
+        vast.start_date.is_some(),
+        vast.driver_version.is_some(),
+        vast.status_msg.is_some(),
+        vast.disk_space_gb.is_some(),
+        vast.cuda_version.is_some(),
+        vast.reliability.is_some(),
+    ];
+    row.vast_id.is_some() && told.contains(&true)
+}
+
 impl LiveHands {
-    fn manager(&self) -> Result<&ManagerClient, FetchError> {
+    fn its_manager(&self) -> Result<&ManagerClient, FetchError> {
         self.manager.as_ref().ok_or_else(|| lacking("there is no manager to ask"))
     }
 
@@ -88,8 +117,14 @@ impl LiveHands {
     pub(crate) async fn credit(&self) -> Result<Option<(f64, f64)>, FetchError> {
         let Some(client) = self.vast.first() else { return Ok(None) };
         let Some(credit) = client.user().await?.credit_dollars else { return Ok(None) };
-        let prices = client.list().await?.into_iter().filter_map(|rental| rental.record.dollars_per_h);
-        Ok(Some((credit, prices.sum())))
+        let list = client.list().await?;
+        let (spends, all_told) = list.dollars_per_h();
+        // What is spent beside what is known is not nothing.
+        let rentals = list.whole()?;
+        match spends.filter(|_| all_told) {
+            Some(spends) => Ok(Some((credit, spends))),
+            None => Err(incomplete(&format!("the prices of some of {} rentals are not told", rentals.len()))),
+        }
     }
 
     /// The account that a rental is of, and vast.ai's number.
@@ -99,12 +134,21 @@ impl LiveHands {
             [] => Err(lacking("vast.ai cannot be asked: no key of an account is known")),
             [only] => Ok((only, id)),
             several => {
+                let mut unknown = None;
                 for client in several {
-                    if client.list().await?.iter().any(|rental| rental.id == id) {
-                        return Ok((client, id));
+                    let list = client.list().await?;
+                    match list.has(id) {
+                        Some(true) => return Ok((client, id)),
+                        Some(false) => {}
+                        None => unknown = unknown.or(list.incomplete),
                     }
                 }
-                Err(FetchError { code: Code::NoSuchInstance, message: format!("no account lists {id}"), status: None })
+                match unknown {
+                    Some(why) => Err(incomplete(&format!("it is not known whose rental {id} is ({why})"))),
+                    None => {
+                        Err(FetchError { code: Code::NoSuchInstance, message: format!("no account lists {id}"), status: None })
+                    }
+                }
             }
         }
     }
@@ -116,10 +160,10 @@ impl Hands for LiveHands {
         match deed {
             Deed::Kill => {
                 let uuid = target.uuid.as_deref().ok_or_else(|| lacking("the manager has given it no id yet"))?;
-                self.manager()?.kill(uuid, target.vast_id).await
+                self.its_manager()?.kill(uuid, target.vast_id).await
             }
-            Deed::Ban(reason) => self.manager()?.ban(&machine()?, reason).await,
-            Deed::Unban => self.manager()?.unban(&machine()?).await,
+            Deed::Ban(reason) => self.its_manager()?.ban(&machine()?, reason).await,
+            Deed::Unban => self.its_manager()?.unban(&machine()?).await,
             Deed::Destroy | Deed::Stop | Deed::Start | Deed::Reboot | Deed::Label(_) => {
                 let (client, id) = self.owner(target).await?;
                 match deed {
@@ -137,8 +181,11 @@ impl Hands for LiveHands {
         let mut seen = Vec::new();
         if self.vast.is_empty() {
             // Nobody but the manager can be asked: its copy of the list, as old as a minute.
-            let snapshot = self.manager()?.dashboard(|| self.clock.now()).await?.value;
-            let listed = |row: dwell_fleet::Row| {
+            let snapshot = self.its_manager()?.dashboard(|| self.clock.now()).await?.value;
+            if snapshot.rows_unreadable > 0 {
+                return Err(incomplete(&format!("{} rows of the manager's could not be read", snapshot.rows_unreadable)));
+            }
+            let listed = |row: Row| {
                 Some(SeenRental {
                     vast_id: row.vast_id_told()?.0,
                     actual: None,
@@ -150,33 +197,68 @@ impl Hands for LiveHands {
             return Ok(snapshot.rows.into_iter().filter_map(listed).collect());
         }
         for client in &self.vast {
-            seen.extend(client.list().await?.into_iter().map(|rental| SeenRental {
-                vast_id: rental.id,
-                actual: rental.record.actual_status,
-                wished: rental.record.intended_status,
-                label: rental.record.label,
-                machine: rental.machine_id,
-            }));
+            let rentals = client.list().await?.whole()?;
+            seen.extend(rentals.into_iter().map(|rental| seen_rental(rental.id, rental.record, rental.machine_id)));
         }
         Ok(seen)
+    }
+
+    async fn rental(&self, vast_id: u64) -> AtVast {
+        let mut unknown = self.vast.is_empty().then(|| "vast.ai cannot be asked: no key of an account is known".to_owned());
+        let failed = |error: FetchError| format!("the last reading failed: {}", error.message);
+        for client in &self.vast {
+            match client.list().await {
+                Ok(list) => {
+                    if let Some(rental) = list.rentals.into_iter().find(|rental| rental.id == vast_id) {
+                        return AtVast::Rented(seen_rental(vast_id, rental.record, rental.machine_id));
+                    }
+                    unknown = unknown.or_else(|| Some(format!("vast.ai's list is incomplete: {}", list.incomplete?)));
+                }
+                Err(error) => unknown = unknown.or_else(|| Some(failed(error))),
+            }
+        }
+        for client in &self.vast {
+            match client.show(vast_id).await {
+                Ok(Some(record)) => return AtVast::Rented(seen_rental(vast_id, record, None)),
+                Ok(None) => {}
+                Err(error) => unknown = unknown.or_else(|| Some(failed(error))),
+            }
+        }
+        unknown.map_or(AtVast::Absent, AtVast::Unknown)
     }
 
     fn sees_rentals(&self) -> bool {
         !self.vast.is_empty()
     }
 
-    async fn rows(&self) -> Result<Vec<SeenRow>, FetchError> {
-        let snapshot = self.manager()?.dashboard(|| self.clock.now()).await?.value;
-        let row = |row: dwell_fleet::Row| SeenRow {
+    fn has_manager(&self) -> bool {
+        self.manager.is_some()
+    }
+
+    async fn manager(&self) -> Result<SeenManager, FetchError> {
+        let snapshot = self.its_manager()?.dashboard(|| self.clock.now()).await?.value;
+        let row = |row: &Row| SeenRow {
+            uuid: row.uuid.as_ref().map(|uuid| uuid.as_str().to_owned()),
             vast_id: row.vast_id_told().map(|id| id.0),
             is_killed: row.state == State::Killed,
-            uuid: row.uuid.map(|uuid| uuid.as_str().to_owned()),
+            is_listed: is_on_its_list(row),
+            disappeared_at: row.killed_at.filter(|_| row.kill_reason.as_deref().is_some_and(|why| why.starts_with(DISAPPEARED))),
         };
-        Ok(snapshot.rows.into_iter().map(row).collect())
+        Ok(SeenManager {
+            rows: snapshot.rows.iter().map(row).collect(),
+            rows_unreadable: snapshot.rows_unreadable,
+            at: snapshot.as_of(),
+            list_read_at: snapshot.vast_read_at(),
+        })
+    }
+
+    async fn manager_log(&self) -> Result<Vec<(Timestamp, String)>, FetchError> {
+        let lines = self.its_manager()?.manager_logs(LOG_LINES).await?;
+        Ok(lines.into_iter().map(|line| (line.at, line.text)).collect())
     }
 
     async fn banned(&self) -> Result<Vec<String>, FetchError> {
-        Ok(self.manager()?.bad_hosts().await?.into_iter().filter_map(|host| host.machine_id).collect())
+        Ok(self.its_manager()?.bad_hosts().await?.into_iter().filter_map(|host| host.machine_id).collect())
     }
 
     async fn pause(&self, seconds: f64) {
@@ -202,8 +284,20 @@ impl Hands for Renter {
         self.hands.sees_rentals()
     }
 
-    async fn rows(&self) -> Result<Vec<SeenRow>, FetchError> {
-        self.hands.rows().await
+    async fn rental(&self, vast_id: u64) -> AtVast {
+        self.hands.rental(vast_id).await
+    }
+
+    fn has_manager(&self) -> bool {
+        self.hands.has_manager()
+    }
+
+    async fn manager(&self) -> Result<SeenManager, FetchError> {
+        self.hands.manager().await
+    }
+
+    async fn manager_log(&self) -> Result<Vec<(Timestamp, String)>, FetchError> {
+        self.hands.manager_log().await
     }
 
     async fn banned(&self) -> Result<Vec<String>, FetchError> {
@@ -238,7 +332,7 @@ impl Rents for Renter {
                 min_rate: min_rate.unwrap_or(1.0),
                 disk: whole_gb(terms.disk_gb),
             };
-            return self.hands.manager()?.deploy(&wanted).await;
+            return self.hands.its_manager()?.deploy(&wanted).await;
         }
         let client = self.hands.vast.first().ok_or_else(|| lacking("vast.ai cannot be asked: no key of an account is known"))?;
         let mut env = Vec::new();

@@ -484,7 +484,7 @@ pub(crate) async fn resume(hands: LiveHands, journal: Journal, fleet: &str, pati
             dollars_per_h: entry.dollars_per_h,
         };
         let clock = hands.clock.clone();
-        look_after(&hands, (&deed, &target), patience, &mut writer(&entry, &journal, move || clock.now())).await;
+        look_after(&hands, (&deed, &target), entry.at, patience, &mut writer(&entry, &journal, move || clock.now())).await;
     }
 }
 

@@ -41,6 +41,10 @@ impl Gather<'_> {
                 }
                 self.record(record, at);
             }
+            // A null can be a hiccup: only a list that is whole, and has not got it, says that there is none.
+            _ if answer.listed.is_none() => {
+                self.channel(channel, Health::Working, "vast.ai answers null, and its list is not known whole", Some(at));
+            }
             _ => {
                 let listed = answer.listed == Some(true);
                 let why = if listed { "vast.ai lists it and answers null" } else { "vast.ai has no such rental" };

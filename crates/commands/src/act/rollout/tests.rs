@@ -8,7 +8,7 @@ use dwell_history::History;
 use proptest::prelude::*;
 
 use super::*;
-use crate::act::perform::SeenRow;
+use crate::act::perform::{AtVast, SeenManager, SeenRow};
 use crate::dto::OffersRequest;
 
 /// What goes wrong with a call that changes something.
@@ -231,10 +231,38 @@ impl Hands for Double {
         true
     }
 
-    async fn rows(&self) -> Result<Vec<SeenRow>, FetchError> {
+    async fn rental(&self, vast_id: u64) -> AtVast {
+        match self.rentals().await {
+            Ok(rentals) => rentals.into_iter().find(|it| it.vast_id == vast_id).map_or(AtVast::Absent, AtVast::Rented),
+            Err(error) => AtVast::Unknown(error.message),
+        }
+    }
+
+    fn has_manager(&self) -> bool {
+        true
+    }
+
+    async fn manager(&self) -> Result<SeenManager, FetchError> {
         self.reads()?;
-        let row = |it: &Rental| SeenRow { uuid: Some(format!("u{}", it.id)), vast_id: Some(it.id), is_killed: it.killed };
-        Ok(self.rentals.borrow().iter().map(row).collect())
+        let row = |it: &Rental| SeenRow {
+            uuid: Some(format!("u{}", it.id)),
+            vast_id: Some(it.id),
+            is_killed: it.killed,
+            is_listed: !it.gone,
+            disappeared_at: None,
+        };
+        // It reads vast.ai's list every minute.
+        let read_at_s = (self.now_s.get() / 60.0).floor() * 60.0;
+        Ok(SeenManager {
+            rows: self.rentals.borrow().iter().map(row).collect(),
+            rows_unreadable: 0,
+            at: self.now(),
+            list_read_at: Some(dwell_fleet::shift(Timestamp::UNIX_EPOCH, read_at_s)),
+        })
+    }
+
+    async fn manager_log(&self) -> Result<Vec<(Timestamp, String)>, FetchError> {
+        Ok(Vec::new())
     }
 
     async fn banned(&self) -> Result<Vec<String>, FetchError> {
@@ -356,7 +384,7 @@ fn play(double: &Double, terms: &Terms, olds: Vec<Option<OldOne>>) -> (Vec<Item>
     let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
     let kept = record(("r".into(), "http://m".into(), None), terms, &items(olds, double.now()), double.now());
     journal.lock().unwrap().add_rollout(&kept).unwrap();
-    let patience = Patience { between_s: 15.0, readings: 6, tries: 3 };
+    let patience = Patience { between_s: 15.0, readings: 8, tries: 3, leaves_open: false };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut said = Vec::new();
     for _ in 0..12 {
@@ -547,7 +575,7 @@ fn nobody_is_ended_while_it_is_paused() {
     let double = Double::new(vec![], vec![], 0, None);
     let kept = record(("r".into(), "http://m".into(), None), &terms(1), &items(replacing(1), double.now()), double.now());
     journal.lock().unwrap().add_rollout(&kept).unwrap();
-    let patience = Patience { between_s: 15.0, readings: 6, tries: 3 };
+    let patience = Patience { between_s: 15.0, readings: 8, tries: 3, leaves_open: false };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let stand = || Item::read(&journal.lock().unwrap().rollout("r").unwrap().unwrap().items[0]).unwrap().stand;
     let pausing = Arc::clone(&journal);

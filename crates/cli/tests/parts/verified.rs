@@ -1,0 +1,326 @@
+//! Nothing is called done that was not seen: kills and destroys against the manager's double and a small vast.ai that misbehave.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use dwell_fake_manager::{Behaviour, FakeManager, Options};
+use serde_json::{Value, json};
+
+use crate::{json as parsed, text};
+
+/// How vast.ai gives its list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Form {
+    Right,
+    /// `instances: null`, whatever is rented.
+    Null,
+    /// Without its first row, and with the whole number.
+    Short,
+    /// With the number of its first row as text.
+    TextId,
+    /// With `NaN` for its first row's price.
+    Nan,
+    /// Its first page alone: the second one fails.
+    Breaks,
+}
+
+/// A vast.ai with one account.
+#[derive(Debug)]
+struct Vast {
+    rented: Vec<u64>,
+    form: Form,
+    /// What is asked for by its number is answered with null, rented or not.
+    shows_null: bool,
+    /// A destroy is answered with success; it is done as well.
+    destroys: bool,
+    deleted: Vec<u64>,
+}
+
+fn vast(rented: &[u64], form: Form) -> Arc<Mutex<Vast>> {
+    Arc::new(Mutex::new(Vast { rented: rented.to_vec(), form, shows_null: true, destroys: false, deleted: Vec::new() }))
+}
+
+impl Vast {
+    fn row(id: u64) -> Value {
+        json!({ "id": id, "actual_status": "running", "intended_status": "running", "dph_total": 0.5, "label": format!("C.{id}"),
+                "machine_id": 40_000 + id % 1_000, "start_date": 1_796_235_300.0 })
+    }
+
+    fn answer(&mut self, method: &str, target: &str) -> (u16, String) {
+        let number = target.trim_matches('/').rsplit('/').next().and_then(|id| id.parse::<u64>().ok());
+        match (method, number) {
+            ("GET", Some(id)) => {
+                let is_rented = self.rented.contains(&id) && !self.shows_null;
+                (200, json!({ "instances": is_rented.then(|| Self::row(id)) }).to_string())
+            }
+            ("DELETE", Some(id)) => {
+                self.deleted.push(id);
+                if !self.rented.contains(&id) {
+                    return (404, r#"{"success":false,"error":"no_such_instance","msg":"error 404"}"#.to_owned());
+                }
+                if self.destroys {
+                    self.rented.retain(|it| *it != id);
+                }
+                (200, r#"{"success":true}"#.to_owned())
+            }
+            _ if target.contains("/instances/") => self.list(target),
+            _ => (200, r#"{"id":1,"credit":12.5}"#.to_owned()),
+        }
+    }
+
+    fn list(&self, target: &str) -> (u16, String) {
+        if self.form == Form::Breaks && target.contains("after_token") {
+            return (502, "<html>".to_owned());
+        }
+        let mut rows: Vec<Value> = self.rented.iter().map(|id| Self::row(*id)).collect();
+        let mut next = Value::Null;
+        match self.form {
+            Form::Short => drop(rows.drain(..1)),
+            Form::TextId => rows[0]["id"] = json!(self.rented[0].to_string()),
+            Form::Nan => rows[0]["dph_total"] = json!("@"),
+            Form::Breaks => {
+                rows.drain(..1);
+                next = json!("2");
+            }
+            _ => {}
+        }
+        let found = if self.form == Form::Null { 0 } else { rows.len() };
+        let instances = if self.form == Form::Null { Value::Null } else { Value::from(rows) };
+        let body = json!({ "success": true, "total_instances": self.rented.len(), "instances_found": found, "instances": instances,
+                           "next_token": next });
+        (200, body.to_string().replace("\"@\"", "NaN"))
+    }
+}
+
+fn serve(vast: &Arc<Mutex<Vast>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let vast = Arc::clone(vast);
+    std::thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let vast = Arc::clone(&vast);
+            std::thread::spawn(move || answer(socket, &vast));
+        }
+    });
+    url
+}
+
+fn answer(mut socket: TcpStream, vast: &Mutex<Vast>) {
+    let mut request = Vec::new();
+    let mut part = [0; 4096];
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        match socket.read(&mut part) {
+            Ok(count) if count > 0 => request.extend_from_slice(&part[..count]),
+            _ => return,
+        }
+    }
+    let line = text(&request);
+    let mut words = line.split(' ');
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (status, body) = vast.lock().unwrap().answer(method, target);
+    let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    let _ = socket.write_all((head + &body).as_bytes());
+}
+
+/// A manager with two that prove, as a saved fleet that may be acted on; with a key where there is a vast.ai.
+struct Bench {
+    manager: FakeManager,
+    folder: tempfile::TempDir,
+    vast_url: Option<String>,
+    uuid: String,
+}
+
+const ONE: u64 = 31_000_010;
+const OTHER: u64 = 31_000_011;
+
+fn bench(cycle_pause: Duration, vast: Option<&Arc<Mutex<Vast>>>) -> Bench {
+    let manager = FakeManager::serve(Options { cycle_pause: Some(cycle_pause), ..Options::default() });
+    let uuid = manager.running(ONE);
+    manager.running(OTHER);
+    manager.cycle();
+    let bench = Bench { manager, folder: tempfile::tempdir().unwrap(), vast_url: vast.map(serve), uuid };
+    assert!(bench.run(&["fleets", "add", "f", &bench.manager.url()]).status.success());
+    assert!(bench.run(&["fleets", "allow-acting", "f"]).status.success());
+    bench
+}
+
+impl Bench {
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dwellctl"));
+        command.args(arguments).env("DWELL_DATA_DIR", self.folder.path()).env_remove("DWELL_MANAGER").env("TZ", "UTC");
+        match &self.vast_url {
+            Some(url) => command.env("VAST_URL", url).env("VAST_API_KEY", "any-key-will-do"),
+            None => command.env_remove("VAST_URL").env_remove("VAST_API_KEY"),
+        };
+        command.output().unwrap()
+    }
+
+    /// Its exit code, the last step of the deed, and all that its steps say.
+    fn act(&self, deed: &str, id: &str) -> (i32, String, String) {
+        // vast.ai is asked for a rental every two seconds at most: each reading takes as long.
+        let readings = if self.vast_url.is_some() { "4" } else { "20" };
+        let output = self.run(&[deed, id, "--yes", "--every", "200ms", "--readings", readings, "--json"]);
+        let told = parsed(&output);
+        let act = &told["actions"][0];
+        assert!(act.is_object(), "{told} {}", text(&output.stderr));
+        let steps = act["steps"].as_array().unwrap().iter();
+        let all: Vec<String> =
+            steps.map(|it| format!("{}: {}", it["phase"].as_str().unwrap(), it["text"].as_str().unwrap())).collect();
+        (output.status.code().unwrap(), act["phase"].as_str().unwrap().to_owned(), all.join("\n"))
+    }
+}
+
+const NEVER: Duration = Duration::from_secs(3_600);
+const OFTEN: Duration = Duration::from_secs(1);
+
+/// A destroy that is answered with success and not done, beside each list that lacks the rental without saying that it is gone.
+#[test]
+fn a_destroy_that_did_not_happen_is_verified_by_no_list_that_is_not_whole() {
+    let forms = [Form::Null, Form::Short, Form::TextId, Form::Breaks].map(|form| {
+        std::thread::spawn(move || {
+            let account = vast(&[ONE, OTHER], form);
+            let bench = bench(NEVER, Some(&account));
+            let (code, phase, told) = bench.act("destroy", &bench.uuid);
+            assert_eq!((code, phase.as_str()), (5, "not-verified"), "{form:?}: {told}");
+            assert!(
+                told.contains("not verified yet: vast.ai's list is incomplete") && !told.contains("verified: not on"),
+                "{told}"
+            );
+            assert_eq!(account.lock().unwrap().deleted, [ONE], "{form:?}: it is sent once");
+            let journal = parsed(&bench.run(&["journal", "--json"]));
+            assert_eq!(
+                (&journal["actions"][0]["phase"], &journal["actions"][0]["done"]),
+                (&json!("not-verified"), &json!(false))
+            );
+        })
+    });
+    forms.into_iter().for_each(|form| form.join().unwrap());
+}
+
+#[test]
+fn a_list_that_is_not_whole_is_shown_as_what_it_is() {
+    for (form, rentals, says) in [
+        (Form::Null, 0, "2 rentals by vast.ai's count, and none of them could be read"),
+        (Form::Short, 1, "at least 1 rental, at least $0.50/h"),
+        (Form::TextId, 1, "The list is incomplete: 1 row could not be read."),
+        (Form::Breaks, 1, "its page 2 could not be had"),
+    ] {
+        let account = vast(&[ONE, OTHER], form);
+        let bench = bench(NEVER, Some(&account));
+        for with in [&["vast", "instances"][..], &["vast", "instances", "--with-manager"]] {
+            let output = bench.run(with);
+            let told = text(&output.stdout);
+            assert!(told.contains(says) && !told.contains("0 rentals") && !told.contains("does not list"), "{form:?}: {told}");
+            assert_eq!(output.status.code(), Some(3), "{form:?}: {}", text(&output.stderr));
+        }
+        let listed = parsed(&bench.run(&["vast", "instances", "--json"]));
+        assert_eq!((listed["complete"].as_bool(), listed["total"].as_u64()), (Some(false), Some(2)), "{listed}");
+        assert_eq!(listed["rentals"].as_array().unwrap().len(), rentals);
+    }
+    // One NaN costs its own field.
+    let output = bench(NEVER, Some(&vast(&[ONE, OTHER], Form::Nan))).run(&["vast", "instances"]);
+    assert!(output.status.success() && text(&output.stdout).contains("2 rentals, at least $0.50/h"), "{}", text(&output.stdout));
+    // Who rents nothing rents nothing.
+    let output = bench(NEVER, Some(&vast(&[], Form::Right))).run(&["vast", "instances"]);
+    assert!(output.status.success() && text(&output.stdout).contains("0 rentals, $0.00/h"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn the_last_rental_that_is_destroyed_is_verified_by_an_empty_list() {
+    let account = vast(&[ONE], Form::Right);
+    account.lock().unwrap().destroys = true;
+    let bench = bench(NEVER, Some(&account));
+    let (code, phase, told) = bench.act("destroy", &bench.uuid);
+    assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
+    assert!(told.contains("not on vast.ai's list in two readings, nor by its number"), "{told}");
+}
+
+/// Not on a list that is whole, and there all the same by its number.
+#[test]
+fn what_vast_ai_has_by_its_number_is_not_gone() {
+    let account = vast(&[ONE, OTHER], Form::Null);
+    (account.lock().unwrap().shows_null, account.lock().unwrap().form) = (false, Form::Null);
+    let bench = bench(NEVER, Some(&account));
+    let (code, phase, told) = bench.act("destroy", &bench.uuid);
+    assert_eq!((code, phase.as_str()), (1, "incident"), "{told}");
+    assert!(told.contains("vast.ai still has it (running)"), "{told}");
+}
+
+/// The client asks, nobody answers, it prints "Aborted." and exits with 0: the manager believes that it was done.
+#[test]
+fn a_kill_whose_destroy_was_aborted_is_not_verified() {
+    let bench = bench(OFTEN, None);
+    bench.manager.account(|account| account.destroy = Behaviour::Aborts);
+    let (code, phase, told) = bench.act("kill", &bench.uuid);
+    assert_eq!((code, phase.as_str()), (1, "incident"), "{told}");
+    assert!(told.contains("the manager has read vast.ai's list since, and it is still on it"), "{told}");
+    assert!(told.contains(&format!("[monitor] destroyed vast instance {ONE}")), "the manager's own words: {told}");
+    assert!(bench.manager.account(|account| account.is_rented(ONE)));
+}
+
+#[test]
+fn a_kill_whose_destroy_failed_is_an_incident_in_the_managers_words() {
+    for (destroy, words) in [
+        (Behaviour::fails("Aborted!"), "exit status 1 (Aborted!)"),
+        (Behaviour::fails("Traceback (most recent call last):\nKeyError: 'x'"), "KeyError: 'x'"),
+        (Behaviour::Missing, "executable file not found"),
+    ] {
+        let account = vast(&[ONE, OTHER], Form::Right);
+        for key in [None, Some(&account)] {
+            let bench = bench(NEVER, key);
+            bench.manager.account(|account| account.destroy = destroy.clone());
+            let (code, phase, told) = bench.act("kill", &bench.uuid);
+            assert_eq!((code, phase.as_str()), (1, "incident"), "{told}");
+            assert!(told.contains(&format!("failed to destroy vast instance {ONE}")) && told.contains(words), "{told}");
+            assert_eq!(told.matches("sent: ").count(), 1, "it is known, and not tried again: {told}");
+        }
+    }
+}
+
+/// The real pace: the manager's list is from before the kill for up to a minute.
+#[test]
+fn a_kill_is_not_verified_by_a_list_from_before_it() {
+    let account = vast(&[OTHER], Form::Right);
+    for (key, says) in
+        [(None, "not verified yet: the manager's list"), (Some(&account), "vast.ai has it no more, but the manager's list")]
+    {
+        let bench = bench(NEVER, key);
+        let (code, phase, told) = bench.act("kill", &bench.uuid);
+        assert_eq!((code, phase.as_str()), (5, "not-verified"), "{told}");
+        assert!(told.contains(says) && told.contains("from before this was done"), "{told}");
+        assert!(!bench.manager.account(|account| account.is_rented(ONE)), "it was done, and that was not seen");
+    }
+    for deed in ["kill", "destroy"] {
+        let help = text(&bench(NEVER, None).run(&[deed, "--help"]).stdout);
+        let words: Vec<&str> = help.split_whitespace().collect();
+        assert!(words.join(" ").contains("5 sent, and not verified yet"), "{help}");
+    }
+}
+
+#[test]
+fn a_kill_that_was_done_is_verified_by_what_was_read_since() {
+    let keyless = bench(OFTEN, None);
+    let (code, phase, told) = keyless.act("kill", &keyless.uuid);
+    assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
+    assert!(told.contains("not known without a key of the account"), "{told}");
+    let account = vast(&[OTHER], Form::Right);
+    let bench = bench(OFTEN, Some(&account));
+    let (code, phase, told) = bench.act("kill", &bench.uuid);
+    assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
+    assert!(told.contains("has read that list anew since"), "{told}");
+}
+
+/// A key of another account lists nothing of the manager's: what it lacks is not gone for it.
+#[test]
+fn another_accounts_list_verifies_nothing() {
+    let account = vast(&[], Form::Right);
+    let bench = bench(OFTEN, Some(&account));
+    bench.manager.account(|account| account.destroy = Behaviour::Aborts);
+    for deed in ["kill", "destroy"] {
+        let (code, phase, told) = bench.act(deed, &bench.uuid);
+        assert_eq!((code, phase.as_str()), (1, "incident"), "{deed}: {told}");
+    }
+}
