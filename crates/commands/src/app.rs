@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
+use crate::access::WriteAccess;
 use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout, rules};
 use crate::archive::{self, Archive};
 use crate::charts::{self, ChartForm, Source};
@@ -76,8 +77,10 @@ struct Session {
     manager: Option<ManagerClient>,
     /// What was done is written here: beside the history, or in memory.
     journal: Journal,
-    /// A simulation may be acted on; of a connected fleet that is set with it.
-    simulation_may_act: Arc<AtomicBool>,
+    /// What a person may do to it from here now.
+    access: WriteAccess,
+    /// Rules may act on a simulation at any time; of a connected fleet that is set with it.
+    simulation_standing: Arc<AtomicBool>,
 }
 
 /// What to watch from the start.
@@ -295,7 +298,8 @@ impl App {
             drill,
             manager,
             journal: Arc::clone(&journal),
-            simulation_may_act: Arc::default(),
+            access: WriteAccess::default(),
+            simulation_standing: Arc::default(),
         });
         drop(state);
         let hands = self.hands(live.clone(), world, KEY_SOON).await?;
@@ -305,7 +309,7 @@ impl App {
         }
         // In a drill a person acts.
         if !is_drill {
-            let (folder, acting, may_act) = (self.folder.clone(), Arc::clone(&self.acting), self.still_may().await?);
+            let (folder, acting, may_act) = (self.folder.clone(), Arc::clone(&self.acting), self.rules_may().await?);
             tokio::spawn(rules::Following { folder, name: of_rules, asks: weak, hands, journal, acting, may_act }.run());
         }
         Ok(())
@@ -328,19 +332,33 @@ impl App {
         Ok(LiveHands { manager: Some(manager), vast: vec![vast], clock: Clock::Simulated(served) })
     }
 
-    /// Leave to act on the fleet that is watched; refused where it is read-only.
+    /// Leave to act on the fleet that is watched; refused without write access.
     async fn leave(&self) -> Result<Leave, ApiError> {
         Leave::of(self.may_act().await?)
+            .map_err(|error| error.hint("give write access in the window's status line; dwellctl: fleets allow-acting NAME"))
+    }
+
+    /// Seconds of write access that are left; `None` where the fleet that is watched is read-only.
+    async fn write_access_left_s(&self) -> Result<Option<f64>, ApiError> {
+        let state = self.state.lock().await;
+        let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+        Ok(session.access.left_s(Clock::System.now()))
     }
 
     async fn may_act(&self) -> Result<bool, ApiError> {
+        Ok(self.write_access_left_s().await?.is_some())
+    }
+
+    /// Says at any time whether rules and `dwellctl` may act on the fleet that is watched now, whatever a window may.
+    async fn standing(&self) -> Result<impl Fn() -> bool + Send + Sync + 'static, ApiError> {
         let state = self.state.lock().await;
         let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
-        if session.manager.is_none() {
-            return Ok(session.simulation_may_act.load(Ordering::Relaxed));
-        }
-        let settings = Settings::load(&self.folder)?;
-        Ok(settings.named(&session.name).is_ok_and(|fleet| fleet.may_act))
+        let simulated = session.manager.is_none().then(|| Arc::clone(&session.simulation_standing));
+        let (folder, name) = (self.folder.clone(), session.name.clone());
+        Ok(move || match &simulated {
+            Some(may) => may.load(Ordering::Relaxed),
+            None => Settings::load(&folder).is_ok_and(|it| it.named(&name).is_ok_and(|fleet| fleet.may_act)),
+        })
     }
 
     async fn ask<T>(&self, make: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T, ApiError> {
@@ -823,26 +841,44 @@ impl App {
         self.rollouts(Nothing {}).await
     }
 
-    /// Says at any later time whether the fleet that is watched now may still be acted on.
-    async fn still_may(&self) -> Result<rollout::MayAct, ApiError> {
-        let (asks, simulated, fleet) = {
-            let state = self.state.lock().await;
-            let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
-            let simulated = session.manager.is_none().then(|| Arc::clone(&session.simulation_may_act));
-            // Held weakly: a watch ends with its session, whoever still follows something of it.
-            (session.asks.downgrade(), simulated, session.name.clone())
-        };
-        let folder = self.folder.clone();
+    /// Says at any time whether rules may act on the fleet that is watched now: during write access, and where that is allowed at
+    /// any time.
+    async fn rules_may(&self) -> Result<rollout::MayAct, ApiError> {
+        let (asks, access) = self.watched().await?;
+        let standing = self.standing().await?;
         Ok(Arc::new(move || {
             if asks.upgrade().is_none() {
                 return Err("the fleet is not watched any more".to_owned());
             }
-            let may = match &simulated {
-                Some(may) => may.load(Ordering::Relaxed),
-                None => Settings::load(&folder).is_ok_and(|it| it.named(&fleet).is_ok_and(|fleet| fleet.may_act)),
-            };
-            if may { Ok(()) } else { Err("the fleet was made read-only".to_owned()) }
+            if standing() || access.left_s(Clock::System.now()).is_some() {
+                return Ok(());
+            }
+            Err("the fleet is read-only".to_owned())
         }))
+    }
+
+    /// Says at any later time whether what is begun now may go on: it was confirmed during write access and outlasts it, until that
+    /// is given back, or the fleet is made read-only in a terminal.
+    async fn still_may(&self) -> Result<rollout::MayAct, ApiError> {
+        let (asks, access) = self.watched().await?;
+        let (given_back, standing) = (access.begun(), self.standing().await?);
+        let stood = standing();
+        Ok(Arc::new(move || {
+            if asks.upgrade().is_none() {
+                return Err("the fleet is not watched any more".to_owned());
+            }
+            if given_back() || (stood && !standing()) {
+                return Err("the fleet was made read-only".to_owned());
+            }
+            Ok(())
+        }))
+    }
+
+    /// The fleet that is watched now. Held weakly: a watch ends with its session, whoever still follows something of it.
+    async fn watched(&self) -> Result<(mpsc::WeakSender<Ask>, WriteAccess), ApiError> {
+        let state = self.state.lock().await;
+        let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+        Ok((session.asks.downgrade(), session.access.clone()))
     }
 
     /// Rules of the fleet that is watched.
@@ -918,27 +954,49 @@ impl App {
 
     /// The journal of what was done.
     pub async fn acts(&self, _: Nothing) -> Result<Acts, ApiError> {
-        let may_act = self.may_act().await?;
-        Ok(Acts { may_act, acts: act::told_of(&self.journal().await?)? })
+        let (left_s, standing) = (self.write_access_left_s().await?, self.standing().await?());
+        let name = self.watched_name().await;
+        let rules = Settings::load(&self.folder)?.rules;
+        let acting = rules.iter().filter(|rule| rule.fleet == name && rule.on && !rule.dry_run).count();
+        Ok(Acts {
+            may_act: left_s.is_some(),
+            write_access_left_s: left_s,
+            standing,
+            rules_acting: if standing || left_s.is_some() { acting } else { 0 },
+            acts: act::told_of(&self.journal().await?)?,
+        })
     }
 
-    /// Allows acting on the fleet that is watched, or makes it read-only.
+    /// Gives write access to the fleet that is watched for a time, or makes it read-only.
     pub async fn allow_acting(&self, request: AllowActing) -> Result<Acts, ApiError> {
-        {
-            let mut state = self.state.lock().await;
-            let session = state.session.as_mut().ok_or_else(ApiError::no_fleet)?;
-            if session.manager.is_none() {
-                session.simulation_may_act.store(request.allow, Ordering::Relaxed);
-            } else {
-                let name = session.name.clone();
-                drop(state);
-                self.set_may_act(&name, request.allow).await?;
+        let (_, access) = self.watched().await?;
+        match (request.standing, request.allow) {
+            (false, true) => access.give(Clock::System.now(), request.for_s)?,
+            (false, false) => access.give_back(),
+            (true, allow) => {
+                if allow {
+                    self.leave().await?;
+                }
+                self.set_standing(allow).await?;
             }
         }
         self.acts(Nothing {}).await
     }
 
-    /// Allows acting on a saved fleet, or makes it read-only.
+    async fn set_standing(&self, allow: bool) -> Result<(), ApiError> {
+        let name = {
+            let state = self.state.lock().await;
+            let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+            if session.manager.is_none() {
+                session.simulation_standing.store(allow, Ordering::Relaxed);
+                return Ok(());
+            }
+            session.name.clone()
+        };
+        self.set_may_act(&name, allow).await.map(|_| ())
+    }
+
+    /// Allows rules and `dwellctl` to act on a saved fleet at any time, or makes it read-only for them.
     pub async fn set_may_act(&self, name: &str, allow: bool) -> Result<Fleets, ApiError> {
         let mut settings = Settings::load(&self.folder)?;
         settings.named(name)?;

@@ -946,7 +946,7 @@ dto! {
         /// Its machines may be looked at by SSH.
         #[serde(default)]
         allow_probe: bool,
-        /// It may be acted on; without leave it is read-only.
+        /// Rules and `dwellctl` may act on it at any time. A window has write access for a time besides, kept nowhere.
         #[serde(default)]
         may_act: bool,
     }
@@ -1629,16 +1629,28 @@ dto! {
         confirmation: Option<String>,
     }
 
-    /// Allows or forbids acting on the fleet that is watched.
+    /// Gives write access to the fleet that is watched, or makes it read-only.
     AllowActing {
         /// Whether.
         allow: bool,
+        /// For how long, seconds (60 to 14,400); 900 where not given. It is read-only again by itself.
+        #[serde(default)]
+        for_s: Option<f64>,
+        /// Not write access: whether rules and `dwellctl` may act on it at any time. That is allowed only during write access.
+        #[serde(default)]
+        standing: bool,
     }
 
     /// What was done, and whether anything can be.
     Acts {
         /// The fleet that is watched may be acted on.
         may_act: bool,
+        /// For how long still, seconds; `null` where it is read-only.
+        write_access_left_s: Option<f64>,
+        /// Rules and `dwellctl` may act on it at any time.
+        standing: bool,
+        /// Rules that act on it by themselves now: followed, not dry, and allowed to.
+        rules_acting: usize,
         /// Deeds, newest first.
         acts: Vec<ActView>,
     }

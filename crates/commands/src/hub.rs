@@ -40,6 +40,11 @@ impl Hub {
         receiver
     }
 
+    /// Nothing has been seen: nothing is watched, or not yet.
+    pub fn is_empty(&self) -> bool {
+        self.inner().head.is_none()
+    }
+
     /// Another fleet is watched from now on: the next view is sent whole.
     pub(crate) fn reset(&self) {
         let mut inner = self.inner();

@@ -3,6 +3,7 @@
 
 #[macro_use]
 mod table;
+mod access;
 mod act;
 mod app;
 mod archive;

@@ -49,7 +49,7 @@ macro_rules! for_each_command {
             save_rule(Rule) -> Rules, act, "Keep a rule", "";
             remove_rule(RuleName) -> Rules, view, "Remove a rule", "";
             acts(Nothing) -> Acts, read, "Show the journal of what was done", "g j";
-            allow_acting(AllowActing) -> Acts, view, "Allow acting on the fleet, or make it read-only", "";
+            allow_acting(AllowActing) -> Acts, view, "Give write access to the fleet for a time, or make it read-only", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";
             fleets(Nothing) -> Fleets, read, "List saved fleets", "";
             connect(ConnectRequest) -> Fleets, view, "Connect to a manager", "g c";

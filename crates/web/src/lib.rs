@@ -8,11 +8,12 @@ use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Path as UrlPath, Query, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -26,6 +27,9 @@ pub use metrics::serve_metrics;
 
 /// Requests to a command are small.
 const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// The stream says so often that somebody is there. `ui/src/host/line.ts` misses it after three times as long.
+const ALIVE_EVERY: Duration = Duration::from_secs(2);
 
 /// Header that carries the token.
 const TOKEN: HeaderName = HeaderName::from_static("x-dwell-token");
@@ -109,12 +113,19 @@ async fn call(State(bridge): State<Bridge>, UrlPath(name): UrlPath<String>, Json
     }
 }
 
+/// What is seen, and every few seconds that somebody is there: a page whose backend has died looks as well as before until it
+/// misses this.
 async fn stream(State(bridge): State<Bridge>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let patches = bridge.app.hub().subscribe();
-    let events = futures_util::stream::unfold(patches, |mut patches| async move {
-        let patch = patches.recv().await?;
-        let event = Event::default().json_data(&patch).unwrap_or_default();
-        Some((Ok(event), patches))
+    let state = (patches, tokio::time::interval(ALIVE_EVERY), bridge.app);
+    let events = futures_util::stream::unfold(state, |(mut patches, mut beat, app)| async move {
+        let event = tokio::select! {
+            // Where both are ready, the whole comes before the word that there is something.
+            biased;
+            patch = patches.recv() => Event::default().json_data(&patch?).unwrap_or_default(),
+            _ = beat.tick() => Event::default().event("alive").data(if app.hub().is_empty() { "nothing" } else { "watching" }),
+        };
+        Some((Ok(event), (patches, beat, app)))
     });
-    Sse::new(events).keep_alive(KeepAlive::default())
+    Sse::new(events)
 }

@@ -192,6 +192,30 @@ impl Browser {
         assert_eq!(chosen.unwrap_or_default(), json!(true), "{css} has no option {value}");
     }
 
+    /// Gives the page itself this size, whatever the browser has around it.
+    pub(crate) async fn resize(&self, width: u32, height: u32) {
+        let (mut outer_width, mut outer_height) = (width, height);
+        for _ in 0..20 {
+            within("window size", self.client.set_window_rect(0, 0, outer_width, outer_height)).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let root = "document.documentElement";
+            let inner = self.run(&format!("return [innerWidth, innerHeight, {root}.clientWidth, {root}.clientHeight]")).await;
+            let Ok([inner_width, inner_height, laid_width, laid_height]) = serde_json::from_value::<[u32; 4]>(inner) else {
+                continue;
+            };
+            if (inner_width, inner_height) == (width, height) {
+                if (laid_width, laid_height) == (width, height) {
+                    return;
+                }
+                // What is on the page follows within a frame or two.
+                continue;
+            }
+            outer_width = (outer_width + width).saturating_sub(inner_width);
+            outer_height = (outer_height + height).saturating_sub(inner_height);
+        }
+        panic!("the page does not become {width}x{height}: {}", self.run("return [innerWidth, innerHeight]").await);
+    }
+
     /// Waits until the page shows a text.
     pub(crate) async fn sees(&self, text: &str) {
         self.until(&format!("return document.body.innerText.includes({})", json!(text))).await;

@@ -9,7 +9,7 @@ use dwell_fake_manager::{Behaviour, FakeManager, Options};
 use fantoccini::key::Key;
 use serde_json::{Value, json};
 
-use crate::driver::{Browser, engine, repository};
+use crate::driver::{Browser, Screen, engine, engine_on, repository};
 
 /// Dwell behind the bridge, and a browser that looks at it.
 struct Page {
@@ -26,11 +26,15 @@ impl Page {
 }
 
 async fn page() -> Page {
+    page_on(None).await
+}
+
+async fn page_on(screen: Option<&Screen>) -> Page {
     let folder = tempfile::tempdir().unwrap();
     let app = Arc::new(App::new(Some(folder.path().to_owned())).unwrap());
     let (address, serving) = dwell_web::serve(Arc::clone(&app), &repository("ui/dist"), "c0ffee", 0).await.unwrap();
     tokio::spawn(serving);
-    let browser = engine().await;
+    let browser = engine_on(screen).await;
     let url = format!("http://{address}/#token=c0ffee");
     browser.client.goto(&url).await.unwrap();
     browser.note_violations().await;
@@ -276,19 +280,7 @@ async fn lines_lost_by_a_restart_are_still_shown_and_marked() {
 /// A dashboard of ten thousand rows: few of them are in the document, the last can be reached, and sorting works.
 #[tokio::test]
 async fn ten_thousand_instances_scroll() {
-    let body = Arc::new(many(10_000));
-    let served = {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let dashboard = axum::routing::get(move || {
-            let body = Arc::clone(&body);
-            async move { body.as_ref().clone() }
-        });
-        let logs = axum::routing::get(|| async { "[]" });
-        let router = axum::Router::new().route("/api/dashboard", dashboard).route("/api/manager-logs", logs);
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        format!("http://{address}")
-    };
+    let served = plain_manager(10_000).await;
     let page = page().await;
     page.app.connect(ConnectRequest { address: served, name: None, ssh: None }).await.unwrap();
     let browser = &page.browser;
@@ -323,6 +315,21 @@ async fn ten_thousand_instances_scroll() {
     browser.find("[role=columnheader].price button").await.click().await.unwrap();
     browser.find("[role=columnheader].price[aria-sort]").await;
     page.browser.close().await;
+}
+
+/// A manager with so many instances and nothing else: its address.
+async fn plain_manager(count: u64) -> String {
+    let body = Arc::new(many(count));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let dashboard = axum::routing::get(move || {
+        let body = Arc::clone(&body);
+        async move { body.as_ref().clone() }
+    });
+    let logs = axum::routing::get(|| async { "[]" });
+    let router = axum::Router::new().route("/api/dashboard", dashboard).route("/api/manager-logs", logs);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}")
 }
 
 fn many(count: u64) -> Vec<u8> {
@@ -409,10 +416,13 @@ async fn an_instance_is_killed_once_it_is_allowed_and_meant() {
     browser.find("[data-testid=act]").await;
     browser.sees("Kill 1 instance; saves 0.38 dollars an hour.").await;
     browser.sees("This fleet is read-only.").await;
-    assert!(browser.accessibility_faults().await.is_empty());
+    assert_eq!(browser.accessibility_faults().await, [""; 0]);
     let enabled = "return !document.querySelector('[data-testid=act] footer button:last-child').disabled";
     assert_eq!(browser.run(enabled).await, json!(false));
     browser.run("document.querySelector('[data-testid=act] .warn button').click()").await;
+    browser.find("[data-testid=access]").await;
+    assert_eq!(browser.accessibility_faults().await, [""; 0]);
+    browser.run("document.querySelector('[data-testid=access] .allow').click()").await;
     browser.until("return !!document.querySelector('[data-testid=act] input[autocomplete=off]')").await;
     assert_eq!(browser.run(enabled).await, json!(false), "not before it is confirmed");
     browser.find("[data-testid=act] input[autocomplete=off]").await.send_keys("d977dead").await.unwrap();
@@ -423,7 +433,231 @@ async fn an_instance_is_killed_once_it_is_allowed_and_meant() {
     browser.until("return document.querySelector('[data-testid=journal] article')?.classList.contains('verified')").await;
     browser.sees("killed by the manager's list, and not on vast.ai's in two readings").await;
     assert_eq!(browser.run("return document.querySelectorAll('[data-testid=journal] article').length").await, json!(1));
-    browser.until("return document.querySelector('footer .mode').textContent === 'may act'").await;
+    browser.until("return /^write access 1[0-5]:[0-9][0-9] · end$/.test(document.querySelector('[data-testid=access-left]')?.innerText)").await;
+    page.browser.close().await;
+}
+
+/// Every dialog that acts begins on Cancel, and write access is a question of its own: Enter, Enter, Enter unlocks nothing.
+#[tokio::test]
+async fn write_access_is_asked_for_told_and_given_back() {
+    let page = evening(300.0).await;
+    let browser = &page.browser;
+    let (enter, escape) = (Key::Enter.to_string(), Key::Escape.to_string());
+    let focus = "return document.activeElement?.innerText === 'Cancel'";
+    let may_act = async || page.app.acts(dwell_commands::dto::Nothing {}).await.unwrap().may_act;
+    browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    page.app.set_speed(dwell_commands::dto::SpeedRequest { speed: 0.0 }).await.unwrap();
+    browser.run("location.hash = '#/instance/d977dead-b3a7-4a08-b6df-9e126679078f'").await;
+    for deed in ["kill", "destroy", "reboot", "stop", "ban", "replace"] {
+        let dialog = if deed == "replace" { "rollout" } else { "act" };
+        browser.find(&format!("[data-deed={deed}]")).await;
+        browser.run(&format!("document.querySelector('[data-deed={deed}]').click()")).await;
+        browser.find(&format!("[data-testid={dialog}]")).await;
+        browser.until(focus).await;
+        browser.press(&enter).await.unwrap();
+        browser.until("return !document.querySelector('[role=dialog]')").await;
+    }
+    assert!(!may_act().await);
+
+    // In the dialog: asked for above it, on Cancel as well; Esc closes the question alone and leaves the fleet as it was.
+    browser.run("document.querySelector('[data-deed=kill]').click()").await;
+    browser.find("[data-testid=act] .warn button").await;
+    browser.run("document.querySelector('[data-testid=act] .warn button').click()").await;
+    browser.find("[data-testid=access]").await;
+    browser.until(focus).await;
+    browser.sees("The evening of the four").await;
+    browser.press(&escape).await.unwrap();
+    browser
+        .until("return !document.querySelector('[data-testid=access]') && !!document.querySelector('[data-testid=act]')")
+        .await;
+    assert!(!may_act().await);
+    browser.press(&escape).await.unwrap();
+    browser.until("return !document.querySelector('[role=dialog]')").await;
+
+    // From the status line the same; Enter on what has the focus changes nothing.
+    let switch = "const it = document.querySelector('footer button.mode'); it.click(); return it.innerText === 'read-only'";
+    assert_eq!(browser.run(switch).await, json!(true));
+    browser.find("[data-testid=access]").await;
+    browser.until(focus).await;
+    browser.press(&enter).await.unwrap();
+    browser.until("return !document.querySelector('[role=dialog]')").await;
+    assert!(!may_act().await);
+    browser.run(switch).await;
+    browser.find("[data-testid=access] input[value='300']").await;
+    browser.run("document.querySelector(\"[data-testid=access] input[value='300']\").click()").await;
+    browser.until("const it = document.querySelector('[data-testid=access] .allow'); if (it.innerText !== 'Allow for 5 min') return false; it.click(); return true").await;
+    browser
+        .until(
+            "return /^write access [45]:[0-9][0-9] · end$/.test(document.querySelector('[data-testid=access-left]')?.innerText)",
+        )
+        .await;
+    let acts = page.app.acts(dwell_commands::dto::Nothing {}).await.unwrap();
+    assert!(acts.may_act && acts.write_access_left_s.is_some_and(|left| left <= 300.0), "{acts:?}");
+    let left = "return document.querySelector('[data-testid=access-left] b')?.innerText ?? ''";
+    let before = browser.run(left).await;
+    browser.until(&format!("{} !== {before}", left.replace("return ", "return (") + ")")).await;
+    browser.run("document.querySelector('[data-testid=access-left]').click()").await;
+    browser.until("return document.querySelector('footer button.mode')?.innerText === 'read-only'").await;
+    assert!(!may_act().await);
+    page.browser.close().await;
+}
+
+/// The rail and the status line are in the window whatever its size: at the least, at twice the text, and on a wide screen.
+#[tokio::test]
+async fn rail_and_status_line_are_inside_at_every_size() {
+    let screen = Screen::open(2700, 1700);
+    let page = page_on(Some(&screen)).await;
+    let browser = &page.browser;
+    let request = SimulateRequest { scenario: "params-done-silence".into(), seed: None, speed: Some(300.0) };
+    page.app.simulate(request).await.unwrap();
+    browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    page.app.set_speed(dwell_commands::dto::SpeedRequest { speed: 0.0 }).await.unwrap();
+    page.app.allow_acting(dwell_commands::dto::AllowActing { allow: true, for_s: None, standing: false }).await.unwrap();
+    // Everything that is outside, by its words.
+    let outside = "const within = (box) => box.width > 0 && box.left >= -0.5 && box.top >= -0.5 && box.right <= innerWidth + 0.5 && box.bottom <= innerHeight + 0.5;
+        const out = [];
+        const note = (it) => { if (!within(it.getBoundingClientRect())) out.push(`${it.tagName} ${it.getAttribute('aria-label') ?? it.innerText}`); };
+        note(document.querySelector('nav')); note(document.querySelector('body > #app footer')); note(document.querySelector('.search'));
+        for (const it of document.querySelectorAll('footer > :not(.space)')) {
+          note(it);
+          if (it.scrollWidth > it.clientWidth + 1 && !it.classList.contains('ellipsis')) out.push(`cut: ${it.innerText}`);
+        }
+        const nav = document.querySelector('nav');
+        for (const it of nav.querySelectorAll('button')) { it.scrollIntoView({ block: 'nearest' }); note(it); }
+        nav.scrollTop = 0;
+        if (nav.scrollHeight > nav.clientHeight + 1 && innerHeight >= 400) out.push('the rail scrolls at ' + innerHeight);
+        if (document.documentElement.scrollHeight > innerHeight || document.documentElement.scrollWidth > innerWidth) out.push(`the page is larger than the window: ${document.documentElement.scrollWidth}x${document.documentElement.scrollHeight}`);
+        for (const word of ['read', 'keys', 'write access']) if (!document.querySelector('footer').innerText.includes(word)) out.push('no ' + word);
+        if (innerHeight >= 480 && document.querySelector('main').clientHeight < innerHeight / 2) out.push('no room for what is shown');
+        return out";
+    // For a person to look at: DWELL_PICTURES=FOLDER keeps what is seen, in both themes.
+    let pictures = std::env::var_os("DWELL_PICTURES").map(std::path::PathBuf::from);
+    for (width, height) in [(640, 480), (640, 400), (450, 240), (800, 600), (1280, 645), (1280, 800), (2560, 1440)] {
+        browser.resize(width, height).await;
+        for place in ["fleet", "incidents", "journal", "instance/d977dead-b3a7-4a08-b6df-9e126679078f"] {
+            browser.run(&format!("location.hash = '#/{place}'")).await;
+            browser.until(&format!("return location.hash === '#/{place}' && document.querySelector('main h1') !== null")).await;
+            browser.until("return !!document.querySelector('[data-testid=access-left]')").await;
+            assert_eq!(browser.run(outside).await, json!([]), "{width}x{height} {place}: {}", browser.state().await);
+            for theme in ["light", "dark"].into_iter().filter(|_| pictures.is_some()) {
+                browser.run(&format!("document.documentElement.dataset.theme = '{theme}'")).await;
+                browser.run("document.querySelectorAll('[data-sonner-toast]').forEach((toast) => toast.remove())").await;
+                let name = format!("{}-{width}x{height}-{theme}.png", place.split('/').next().unwrap());
+                std::fs::write(pictures.as_ref().unwrap().join(name), browser.client.screenshot().await.unwrap()).unwrap();
+            }
+        }
+    }
+    page.browser.close().await;
+}
+
+/// The bridge's process ends: the page says so and since when, shows the fleet as old, lets nobody act; and is well again by itself
+/// when the bridge is back.
+#[tokio::test]
+async fn a_backend_that_dies_is_missed_and_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = Arc::new(App::new(Some(folder.path().to_owned())).unwrap());
+    // A runtime of its own: its end is the end of every connection, as with a process.
+    let bridge = |port: u16| {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let app = Arc::clone(&app);
+        let served = runtime.spawn(async move {
+            let (address, serving) = dwell_web::serve(app, &repository("ui/dist"), "c0ffee", port).await?;
+            tokio::spawn(serving);
+            std::io::Result::Ok(address)
+        });
+        (runtime, served)
+    };
+    let (runtime, served) = bridge(0);
+    let address = served.await.unwrap().unwrap();
+    let browser = engine().await;
+    browser.client.goto(&format!("http://{address}/#token=c0ffee")).await.unwrap();
+    let request = SimulateRequest { scenario: "params-done-silence".into(), seed: None, speed: Some(20.0) };
+    app.simulate(request).await.unwrap();
+    browser.find("[data-state=running]").await;
+    let id = "d977dead-b3a7-4a08-b6df-9e126679078f";
+    browser.run(&format!("location.hash = '#/instance/{id}'")).await;
+    browser.find("[data-deed=kill]:not(:disabled)").await;
+    assert_eq!(browser.run("return document.querySelector('[data-testid=backend-gone]')").await, Value::Null);
+
+    runtime.shutdown_background();
+    browser.find("[data-testid=backend-gone]").await;
+    browser.sees("backend is gone since").await;
+    browser.sees("GONE").await;
+    browser.find("[data-deed=kill]:disabled").await;
+    browser.find("main.lost").await;
+    assert_eq!(browser.accessibility_faults().await, [""; 0]);
+    let palette = format!("{}k", char::from(Key::Control));
+    browser.press(&palette).await.unwrap();
+    browser.find("[role=dialog] input").await.send_keys("kill the").await.unwrap();
+    browser.sees("Dwell's backend is gone").await;
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+
+    // The port may be held for a moment by what is being closed.
+    let again = async {
+        loop {
+            let (runtime, served) = bridge(address.port());
+            match served.await.unwrap() {
+                Ok(_) => break runtime,
+                Err(_) => runtime.shutdown_background(),
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let runtime = tokio::time::timeout(Duration::from_secs(60), again).await.unwrap();
+    browser.until("return !document.querySelector('[data-testid=backend-gone]')").await;
+    browser.find("[data-deed=kill]:not(:disabled)").await;
+    browser.until("return !document.querySelector('main.lost')").await;
+    browser.close().await;
+    runtime.shutdown_background();
+}
+
+/// A live fleet is not dropped by two keys: what stops is said first, and Cancel has the focus.
+#[tokio::test]
+async fn a_live_fleet_is_left_only_when_it_is_meant() {
+    // A manager that does not say that it is a simulated one.
+    let page = page().await;
+    let request = ConnectRequest { address: plain_manager(3).await, name: Some("under test".into()), ssh: None };
+    page.app.connect(request).await.unwrap();
+    page.browser.find("[data-id]").await;
+    let browser = &page.browser;
+    let watched = async || page.app.fleet(dwell_commands::dto::Nothing {}).await.unwrap().watching.mode;
+    page.app.allow_acting(dwell_commands::dto::AllowActing { allow: true, for_s: None, standing: false }).await.unwrap();
+    let rule = json!({ "name": "night watch", "fleet": "", "verdict": "stalled", "cause": "host-oom-cgroup", "for_s": 900.0, "deed": "kill",
+        "on": true, "dry_run": true, "per_day": 1, "dollars_per_h_a_day": 1.0 });
+    page.app.save_rule(serde_json::from_value(rule).unwrap()).await.unwrap();
+    browser.press("gs").await.unwrap();
+    browser.find("[data-testid=leave]").await;
+    browser.sees("under test is live").await;
+    browser.sees("night watch").await;
+    browser.until("return document.activeElement?.innerText === 'Cancel'").await;
+    assert_eq!(browser.accessibility_faults().await, [""; 0]);
+    browser.press(&Key::Enter.to_string()).await.unwrap();
+    browser.until("return !document.querySelector('[role=dialog]')").await;
+    assert_eq!(watched().await, "live");
+
+    // By the list of fleets and by a drill as well.
+    browser.run("location.hash = '#/fleets'").await;
+    browser.find("[data-scenario=params-done-silence]").await;
+    browser.run("document.querySelector('[data-scenario=params-done-silence]').click()").await;
+    browser.find("[data-testid=leave]").await;
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+    browser.until("return !document.querySelector('[role=dialog]')").await;
+    browser.run("location.hash = '#/drills'").await;
+    browser.find("[data-testid=surprise]").await;
+    browser.run("document.querySelector('[data-testid=surprise]').click()").await;
+    browser.find("[data-testid=leave]").await;
+    browser.press(&Key::Escape.to_string()).await.unwrap();
+    browser.until("return !document.querySelector('[role=dialog]')").await;
+    assert_eq!(watched().await, "live");
+
+    browser.press("gs").await.unwrap();
+    browser.find("[data-testid=leave]").await;
+    browser.run("document.querySelector('[data-testid=leave] footer button:last-child').click()").await;
+    browser.sees("SIMULATED").await;
+    // A simulation that nobody works with is left without a question.
+    browser.press("gs").await.unwrap();
+    browser.find("[data-id]").await;
+    assert_eq!(browser.run("return document.querySelector('[data-testid=leave]')").await, Value::Null);
     page.browser.close().await;
 }
 
@@ -464,7 +698,7 @@ async fn a_command_acts_on_what_is_on_the_screen() {
     assert!(title.as_str().is_some_and(|title| title.starts_with(&format!("Kill {}, ", &shown[..8]))), "{title}");
     let targets = browser.run("return [...document.querySelectorAll('[data-testid=act] li b')].map((it) => it.innerText)").await;
     assert_eq!(targets, json!([shown]));
-    assert!(browser.accessibility_faults().await.is_empty());
+    assert_eq!(browser.accessibility_faults().await, [""; 0]);
     browser.press(&Key::Escape.to_string()).await.unwrap();
     browser.until("return !document.querySelector('[role=dialog]')").await;
 
@@ -716,13 +950,14 @@ async fn a_stuck_wave_is_diagnosed_saved_and_replaced() {
     browser.find("[data-testid=rollout]").await;
     browser.until(&press("What would it do?")).await;
     browser.sees("Replace 3 instances").await;
-    assert!(browser.accessibility_faults().await.is_empty());
+    assert_eq!(browser.accessibility_faults().await, [""; 0]);
     browser.until(&press("Save their output first")).await;
     browser.sees("could tell is kept").await;
     let kept = page.app.raw_answers(dwell_commands::dto::InstanceRequest { id: stuck[2].clone() }).await.unwrap();
     assert!(kept.answers.iter().any(|it| it.text.contains("== the container ==")), "{kept:?}");
     browser.sees("This fleet is read-only.").await;
     browser.until(&press("Allow acting on it")).await;
+    browser.until(&press("Allow for 15 min")).await;
     browser.find("[data-testid=rollout] input[autocomplete=off]").await.send_keys("replace 3").await.unwrap();
     browser.until("const go = document.querySelector('[data-testid=rollout] .go'); if (!go || go.disabled) return false; go.click(); return true").await;
     browser.find("[data-rollout=going]").await;
@@ -732,7 +967,7 @@ async fn a_stuck_wave_is_diagnosed_saved_and_replaced() {
     browser.until("return document.querySelectorAll('[data-item=retiring], [data-item=done]').length === 3").await;
     browser.until("return document.querySelectorAll('[data-rollout=ended] [data-item=done]').length === 3").await;
     browser.sees("3 of 3 done").await;
-    assert!(browser.accessibility_faults().await.is_empty());
+    assert_eq!(browser.accessibility_faults().await, [""; 0]);
     let fleet = page.app.fleet(dwell_commands::dto::Nothing {}).await.unwrap();
     let running = fleet.instances.iter().filter(|row| row.state == "running" && row.listed && !stuck.contains(&row.id)).count();
     assert_eq!(running, 7, "four that were well, three that came");

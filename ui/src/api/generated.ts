@@ -1341,7 +1341,7 @@ ssh: string | null,
  */
 allow_probe: boolean, 
 /**
- * It may be acted on; without leave it is read-only.
+ * Rules and `dwellctl` may act on it at any time. A window has write access for a time besides, kept nowhere.
  */
 may_act: boolean, };
 export type ChartList = { 
@@ -2310,12 +2310,32 @@ export type AllowActing = {
 /**
  * Whether.
  */
-allow: boolean, };
+allow: boolean, 
+/**
+ * For how long, seconds (60 to 14,400); 900 where not given. It is read-only again by itself.
+ */
+for_s: number | null, 
+/**
+ * Not write access: whether rules and `dwellctl` may act on it at any time. That is allowed only during write access.
+ */
+standing: boolean, };
 export type Acts = { 
 /**
  * The fleet that is watched may be acted on.
  */
 may_act: boolean, 
+/**
+ * For how long still, seconds; `null` where it is read-only.
+ */
+write_access_left_s: number | null, 
+/**
+ * Rules and `dwellctl` may act on it at any time.
+ */
+standing: boolean, 
+/**
+ * Rules that act on it by themselves now: followed, not dry, and allowed to.
+ */
+rules_acting: number, 
 /**
  * Deeds, newest first.
  */
@@ -3734,7 +3754,7 @@ export const api = {
   remove_rule: (request: RuleName): Promise<Rules> => call("remove_rule", request),
   /** Show the journal of what was done */
   acts: (): Promise<Acts> => call("acts", {}),
-  /** Allow acting on the fleet, or make it read-only */
+  /** Give write access to the fleet for a time, or make it read-only */
   allow_acting: (request: AllowActing): Promise<Acts> => call("allow_acting", request),
   /** Read everything now */
   refresh: (): Promise<Nothing> => call("refresh", {}),
@@ -3819,7 +3839,7 @@ export const commands = [
   { name: "save_rule", risk: "act", title: "Keep a rule", keys: "" },
   { name: "remove_rule", risk: "view", title: "Remove a rule", keys: "" },
   { name: "acts", risk: "read", title: "Show the journal of what was done", keys: "g j" },
-  { name: "allow_acting", risk: "view", title: "Allow acting on the fleet, or make it read-only", keys: "" },
+  { name: "allow_acting", risk: "view", title: "Give write access to the fleet for a time, or make it read-only", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },
   { name: "fleets", risk: "read", title: "List saved fleets", keys: "" },
   { name: "connect", risk: "view", title: "Connect to a manager", keys: "g c" },

@@ -1,13 +1,14 @@
 // The one way out of the front end. Whoever hosts it (the desktop window, or the loopback bridge) is behind `call` and
 // `subscribe`; nothing else in this folder's siblings knows which one it is.
 
-import type { ApiError, Patch } from "../api/generated";
+import type { ApiError } from "../api/generated";
+import type { Ears } from "./line";
 
 /** A host: calls commands and sends patches. */
 export interface Host {
   call<T>(name: string, request: unknown): Promise<T>;
-  /** Begins a stream of patches; the first is whole. Gives a function that ends it. */
-  subscribe(receive: (patch: Patch) => void): () => void;
+  /** Begins a stream of patches; the first is whole. Tells as well when nobody sends it any more. Gives a function that ends it. */
+  subscribe(ears: Ears): () => void;
 }
 
 const inWindow = "__TAURI_INTERNALS__" in window;
@@ -28,11 +29,11 @@ export async function call<T>(name: string, request: unknown): Promise<T> {
 }
 
 /** Begins the stream of patches. */
-export function subscribe(receive: (patch: Patch) => void): () => void {
+export function subscribe(ears: Ears): () => void {
   let end: (() => void) | undefined;
   let ended = false;
   void current().then((host) => {
-    if (!ended) end = host.subscribe(receive);
+    if (!ended) end = host.subscribe(ears);
   });
   return () => {
     ended = true;

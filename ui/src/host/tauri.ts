@@ -4,9 +4,10 @@ import type { Host } from "./index";
 
 export const host: Host = {
   call: (name, request) => invoke(name, { request }),
-  subscribe(receive) {
+  // The backend is in this window's own process: they end together.
+  subscribe(ears) {
     const patches = new Channel<Patch>();
-    patches.onmessage = receive;
+    patches.onmessage = ears.patch;
     void invoke("subscribe", { patches });
     return () => {
       patches.onmessage = () => {};

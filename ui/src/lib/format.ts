@@ -14,6 +14,14 @@ export function duration(seconds: number): string {
   return `${sign}${Math.floor(total / 86_400)} d ${hours} h`;
 }
 
+/** What is left of a time: `14:59`, `1:02:03`. Not 0:00 before it is over. */
+export function countdown(seconds: number): string {
+  const total = Math.max(0, Math.ceil(seconds));
+  const two = (value: number) => String(value).padStart(2, "0");
+  const minutes = Math.floor(total / 60) % 60;
+  return total < 3600 ? `${minutes}:${two(total % 60)}` : `${Math.floor(total / 3600)}:${two(minutes)}:${two(total % 60)}`;
+}
+
 export function number(value: number | null, decimals: number): string {
   return value === null ? DASH : value.toFixed(decimals);
 }

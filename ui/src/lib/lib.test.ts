@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { InstanceRow } from "../api/generated";
 import { chunks, plain } from "./ansi";
 import { parseFilter, toggled } from "./filter";
-import { duration, gpu, shortId } from "./format";
+import { countdown, duration, gpu, shortId } from "./format";
 
 const row = (told: Partial<InstanceRow>): InstanceRow => ({
   id: "d977dead-b3a7-4a08-b6df-9e126679078f", uuid: "d977dead-b3a7-4a08-b6df-9e126679078f", vast_id: 31000029, label: "C.31000029",
@@ -18,6 +18,9 @@ describe("format", () => {
   it("writes durations as operators read them", () => {
     expect([0, 59.9, 60, 840, 3600, 11_100, 86_400, 187_200, -90].map(duration)).toEqual(
       ["0 s", "59 s", "1 m", "14 m", "1 h 00 m", "3 h 05 m", "1 d 0 h", "2 d 4 h", "-1 m"]);
+  });
+  it("counts down to the end and not past it", () => {
+    expect([899.2, 60, 59.5, 0.2, 0, -3, 3_723].map(countdown)).toEqual(["15:00", "1:00", "1:00", "0:01", "0:00", "0:00", "1:02:03"]);
   });
   it("shortens only uuids, and never invents a card", () => {
     expect(shortId(row({}))).toBe("d977dead");

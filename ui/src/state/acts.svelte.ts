@@ -1,6 +1,6 @@
 // What is done to the fleet: whether anything may be, the plan that is being looked at, and the journal.
 
-import type { Acts, PlanRequest, PlanView } from "../api/generated";
+import type { Acts, AllowActing, PlanRequest, PlanView } from "../api/generated";
 import { toast } from "svelte-sonner";
 import { api } from "../api/generated";
 import { attempt } from "./attempt";
@@ -10,36 +10,68 @@ import { fleet } from "./fleet.svelte";
 const SOON_MS = 1_500;
 const EVERY_MS = 30_000;
 
+/** For how long write access can be given, seconds; the middle one where nothing is chosen. */
+export const ACCESS_S = [300, 900, 3_600] as const;
+
 class Acting {
   acts = $state.raw<Acts | undefined>();
+  /** Seconds of write access that are left, as this window counts them; the host decides. */
+  leftS = $state<number | null>(null);
+  /** Write access is being asked for. */
+  asking = $state(false);
   /** The plan in the dialog, and what it was made from. */
   plan = $state.raw<PlanView | undefined>();
   request = $state.raw<PlanRequest | undefined>();
   /** Deeds whose end has been told. */
   #told = new Set<string>();
   #asked = 0;
+  /** When write access ends, by `performance.now()`. */
+  #endsAt: number | null = null;
 
   get mayAct(): boolean {
-    return this.acts?.may_act ?? false;
+    return this.leftS !== null;
   }
 
   get underWay(): number {
     return this.acts?.acts.filter((act) => !act.done).length ?? 0;
   }
 
+  #watched = $derived(fleet.head?.watching.name);
+  /** Whether, and not of what: what depends on it is not done again with every reading. */
+  #busy = $derived(this.underWay > 0);
+
   /** Reads the journal as long as something is watched. Ends with the component that began it. */
   follow() {
     $effect(() => {
-      const watched = fleet.head?.watching.name;
-      const busy = this.underWay > 0;
+      const watched = this.#watched;
+      const busy = this.#busy;
       if (watched === undefined) {
         this.acts = undefined;
+        this.#endsAt = this.leftS = null;
         return;
       }
       void this.read();
       const timer = setInterval(() => void this.read(), busy ? SOON_MS : EVERY_MS);
       return () => clearInterval(timer);
     });
+    $effect(() => {
+      const timer = setInterval(() => this.count(), 500);
+      return () => clearInterval(timer);
+    });
+  }
+
+  /** Counts write access down. Once it is over the host is asked again. */
+  private count() {
+    if (this.#endsAt === null) return;
+    const left = (this.#endsAt - performance.now()) / 1000;
+    if (left > 0) {
+      this.leftS = left;
+      return;
+    }
+    this.#endsAt = this.leftS = null;
+    this.asking = false;
+    toast.info("Write access has ended", { description: "The fleet is read-only again. What was begun goes on." });
+    void this.read();
   }
 
   async read() {
@@ -53,6 +85,8 @@ class Acting {
   private take(read: Acts) {
     const first = this.acts === undefined;
     this.acts = read;
+    this.leftS = read.write_access_left_s;
+    this.#endsAt = read.write_access_left_s === null ? null : performance.now() + read.write_access_left_s * 1000;
     for (const act of read.acts) {
       const key = `${act.plan} ${act.target}`;
       if (!act.done || this.#told.has(key)) continue;
@@ -79,8 +113,24 @@ class Acting {
     this.request = undefined;
   }
 
-  async allow(allow: boolean) {
-    const acts = await attempt(api.allow_acting({ allow }));
+  /** Gives write access for a time: the confirmed step of its own. */
+  async allow(forS: number) {
+    this.asking = false;
+    await this.change({ allow: true, for_s: forS, standing: false });
+  }
+
+  /** Gives it back at once. */
+  async giveBack() {
+    await this.change({ allow: false, for_s: null, standing: false });
+  }
+
+  /** Whether rules and `dwellctl` may act on this fleet at any time. */
+  async allowStanding(allow: boolean) {
+    await this.change({ allow, for_s: null, standing: true });
+  }
+
+  private async change(wanted: AllowActing) {
+    const acts = await attempt(api.allow_acting(wanted));
     if (acts) this.take(acts);
     // The plan was made for the other mode.
     if (this.request) await this.ask(this.request.deed, this.request.ids, this.request.text, this.request.why);

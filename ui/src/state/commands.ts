@@ -7,6 +7,7 @@ import { router } from "./route.svelte";
 import { fleet } from "./fleet.svelte";
 import { ui } from "./ui.svelte";
 import { deeds } from "./deeds";
+import { leaving } from "./leaving.svelte";
 import { inView, named } from "./inview.svelte";
 import type { Binding } from "./keys";
 
@@ -25,8 +26,10 @@ export interface Command {
   unless?: () => string | undefined;
 }
 
-const simulated = () => (fleet.simulated ? undefined : "only in a simulation");
-const watching = () => (fleet.head ? undefined : "nothing is watched");
+const simulated = () => (fleet.simulated ? there() : "only in a simulation");
+/** Nothing can be asked for while nobody answers. */
+const there = () => (fleet.lost ? "Dwell's backend is gone" : undefined);
+const watching = () => (fleet.head ? there() : "nothing is watched");
 const noneInView = () => (inView.row ? undefined : "no instance is in view");
 const speed = (factor: number) => void attempt(api.set_speed({ speed: factor }));
 
@@ -71,7 +74,11 @@ export const commands: Command[] = [
     id: "simulate",
     title: "Try it with a simulated fleet",
     keys: "g s",
-    run: () => void attempt(api.simulate({ scenario: "params-done-silence", seed: null, speed: null })).then(() => router.go({ view: "fleet" })),
+    run: () =>
+      void leaving.ask("a simulated fleet", () =>
+        void attempt(api.simulate({ scenario: "params-done-silence", seed: null, speed: null })).then(() => router.go({ view: "fleet" })),
+      ),
+    unless: there,
   },
   { id: "flagged", title: "Only what is flagged", keys: "f", run: () => { router.go({ view: "fleet" }); ui.filter = "flag:!none"; } },
   { id: "all", title: "Clear the filter", keys: "x", run: () => (ui.filter = "") },

@@ -26,13 +26,13 @@ const plan = (deed: string) => (row: InstanceRow) => void acting.ask(deed, [row.
 export const deeds: Deed[] = [
   { id: "kill", label: "Kill…", title: (row) => `Kill ${name(row)}`, unless: (row) => killed(row) ?? (row.uuid === null ? "the manager has given it no id yet" : undefined), ask: plan("kill") },
   { id: "replace", label: "Replace…", title: (row) => `Replace ${name(row)}`, unless: (row) => killed(row) ?? noRental(row), ask: (row) => rolling.ask({ ids: [row.id], gpu: row.gpu_name }) },
-  { id: "destroy", label: "Destroy its rental…", title: (row) => `Destroy ${name(row)}`, unless: noRental, ask: plan("destroy") },
+  { id: "destroy", label: "Destroy…", title: (row) => `Destroy ${name(row)}`, unless: noRental, ask: plan("destroy") },
   { id: "reboot", label: "Reboot…", title: (row) => `Reboot ${name(row)}`, unless: (row) => killed(row) ?? noRental(row), ask: plan("reboot") },
   { id: "stop", label: "Stop…", title: (row) => `Stop ${name(row)}`, unless: (row) => killed(row) ?? noRental(row), ask: plan("stop") },
   { id: "start", label: "Start…", title: (row) => `Start ${name(row)}`, unless: (row) => killed(row) ?? noRental(row), ask: plan("start") },
   {
     id: "ban",
-    label: "Ban its machine…",
+    label: "Ban the machine…",
     title: (row) => `Ban the machine of ${name(row)}`,
     unless: (row) => (row.machine_id === null ? "its machine is not known" : undefined),
     ask: (row) => void acting.ask("ban", [row.id], `${row.flag?.kind ?? "not wanted"} in ${row.state}`),

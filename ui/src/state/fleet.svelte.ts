@@ -2,6 +2,7 @@
 
 import type { FleetView, InstanceRow, Patch } from "../api/generated";
 import { subscribe } from "../host";
+import type { Lost } from "../host/line";
 import { clock } from "./clock.svelte";
 
 class FleetState {
@@ -13,9 +14,17 @@ class FleetState {
   #seq = -1;
   #end: (() => void) | undefined;
 
+  /** The backend does not answer, since when and why. What is shown is what it told last. */
+  lost = $state.raw<Lost | undefined>();
+
   start(): () => void {
-    this.#end = subscribe((patch) => this.apply(patch));
+    this.listen();
     return () => this.#end?.();
+  }
+
+  private listen() {
+    this.#end?.();
+    this.#end = subscribe({ patch: (patch) => this.apply(patch), nothing: () => this.clear(), lost: (lost) => (this.lost = lost) });
   }
 
   apply(patch: Patch) {
@@ -23,8 +32,7 @@ class FleetState {
       this.#byId.clear();
     } else if (patch.seq !== this.#seq + 1) {
       // Something was missed: everything anew.
-      this.#end?.();
-      this.#end = subscribe((next) => this.apply(next));
+      this.listen();
       return;
     }
     this.#seq = patch.seq;
@@ -58,7 +66,7 @@ class FleetState {
 
   /** The connection works, so time goes on for what is shown. */
   get live(): boolean {
-    return this.head?.connection.state === "ok";
+    return this.lost === undefined && this.head?.connection.state === "ok";
   }
 
   /** The manager's time now: the latest answer's plus what has passed since. It stands still while nothing is heard. */

@@ -1,11 +1,13 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { FleetView, InstanceRow, Patch } from "../api/generated";
+import type { Ears } from "../host/line";
 
 let receive: ((patch: Patch) => void) | undefined;
+let lose: Ears["lost"] | undefined;
 let subscriptions = 0;
 vi.mock("../host", () => ({
-  subscribe: (next: (patch: Patch) => void) => {
-    receive = next;
+  subscribe: (ears: Ears) => {
+    [receive, lose] = [ears.patch, ears.lost];
     subscriptions += 1;
     return () => {};
   },
@@ -66,5 +68,16 @@ describe("the copy of what the watcher sees", () => {
     expect([fleet.unread, fleet.unknown]).toEqual([true, true]);
     receive?.(patch(2, []));
     expect([fleet.unread, fleet.unknown]).toEqual([false, false]);
+  });
+
+  it("stands still as well while the backend is gone", () => {
+    receive?.(patch(1, [row("a")], { whole: true }));
+    expect(fleet.live).toBe(true);
+    lose?.({ since: 0, why: "" });
+    expect(fleet.live).toBe(false);
+    expect(fleet.dwell({ ...row("a"), dwell_s: 42 })).toBe(42);
+    expect(fleet.rows).toHaveLength(1);
+    lose?.(undefined);
+    expect(fleet.live).toBe(true);
   });
 });

@@ -44,10 +44,14 @@ class Rolling {
     return this.all?.rollouts.filter((it) => it.state !== "ended") ?? [];
   }
 
+  // What they depend on changes with every reading; they do not.
+  #watched = $derived(fleet.head?.watching.name);
+  #busy = $derived(this.underWay.some((it) => it.state === "going"));
+
   follow() {
     $effect(() => {
-      const watched = fleet.head?.watching.name;
-      const busy = this.underWay.some((it) => it.state === "going");
+      const watched = this.#watched;
+      const busy = this.#busy;
       if (watched === undefined) {
         this.all = undefined;
         return;

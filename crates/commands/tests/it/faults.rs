@@ -280,7 +280,7 @@ async fn a_rollout_does_not_keep_a_fleet_watched() {
     let app = App::new(Some(folder.path().to_owned())).unwrap();
     let simulate = |scenario: &str| SimulateRequest { scenario: scenario.into(), seed: None, speed: Some(60.0) };
     app.simulate(simulate("stuck-wave-rollout")).await.unwrap();
-    app.allow_acting(AllowActing { allow: true }).await.unwrap();
+    app.allow_acting(AllowActing { allow: true, for_s: None, standing: false }).await.unwrap();
     app.refresh(Nothing {}).await.unwrap();
     while app.fleet(Nothing {}).await.unwrap().instances.is_empty() {
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -339,7 +339,7 @@ async fn a_rule_acts_on_a_confirmed_cause_once_and_dry_first() {
         dollars_per_h_a_day: 5.0,
     };
     assert_eq!(app.save_rule(rule.clone()).await.unwrap_err().code, "read-only");
-    app.allow_acting(AllowActing { allow: true }).await.unwrap();
+    app.allow_acting(AllowActing { allow: true, for_s: None, standing: false }).await.unwrap();
     app.save_rule(rule.clone()).await.unwrap();
     let done = |phase: &'static str| {
         let app = &app;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod access;
 mod charts;
 mod conditions;
 mod cuts;

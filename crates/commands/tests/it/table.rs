@@ -80,7 +80,7 @@ async fn nothing_acts_in_read_only_mode() {
     assert!(app.acts(Nothing {}).await.unwrap().acts.is_empty());
 
     // Once it is allowed, a plan is carried out once, and only where it is confirmed.
-    app.allow_acting(AllowActing { allow: true }).await.unwrap();
+    app.allow_acting(AllowActing { allow: true, for_s: None, standing: false }).await.unwrap();
     let request = PlanRequest { ids: ids[..1].to_vec(), ..request };
     let token = app.plan(request.clone()).await.unwrap().token.unwrap();
     let unconfirmed = CarryOut { token: token.clone(), confirmation: Some("yes".into()) };
@@ -103,6 +103,6 @@ async fn nothing_acts_in_read_only_mode() {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
     assert_eq!((done.len(), done[0].phase.as_str()), (1, "verified"), "{done:?}");
-    app.allow_acting(AllowActing { allow: false }).await.unwrap();
+    app.allow_acting(AllowActing { allow: false, for_s: None, standing: false }).await.unwrap();
     assert!(app.plan(request).await.unwrap().token.is_none());
 }

@@ -1,0 +1,94 @@
+//! Write access: given by a person for a time, to the fleet that is watched and to no other; what is saved opens no window.
+
+use dwell_commands::App;
+use dwell_commands::dto::*;
+
+const NOBODY: &str = "http://127.0.0.1:9";
+
+fn given(allow: bool, for_s: Option<f64>, standing: bool) -> AllowActing {
+    AllowActing { allow, for_s, standing }
+}
+
+async fn connected(app: &App, name: &str) {
+    app.connect(ConnectRequest { address: NOBODY.into(), name: Some(name.into()), ssh: None }).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn write_access_is_given_for_a_time_and_to_one_fleet() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    assert_eq!(app.allow_acting(given(true, None, false)).await.unwrap_err().code, "no-fleet");
+    connected(&app, "one").await;
+    let acts = app.acts(Nothing {}).await.unwrap();
+    assert_eq!((acts.may_act, acts.write_access_left_s, acts.standing), (false, None, false));
+
+    for wrong in [0.0, 59.0, 14_401.0, f64::INFINITY, f64::NAN] {
+        assert_eq!(app.allow_acting(given(true, Some(wrong), false)).await.unwrap_err().code, "bad-request", "{wrong}");
+    }
+    assert!(!app.acts(Nothing {}).await.unwrap().may_act);
+    let acts = app.allow_acting(given(true, None, false)).await.unwrap();
+    assert!(acts.may_act && acts.write_access_left_s.is_some_and(|left| left > 0.0 && left <= 900.0), "{acts:?}");
+    let acts = app.allow_acting(given(true, Some(3_600.0), false)).await.unwrap();
+    assert!(acts.write_access_left_s.is_some_and(|left| left > 900.0 && left <= 3_600.0), "{acts:?}");
+    let acts = app.allow_acting(given(false, None, false)).await.unwrap();
+    assert_eq!((acts.may_act, acts.write_access_left_s), (false, None));
+
+    // Another fleet, and the same one watched anew, begin read-only; nothing of it is in the settings.
+    app.allow_acting(given(true, None, false)).await.unwrap();
+    connected(&app, "two").await;
+    assert!(!app.acts(Nothing {}).await.unwrap().may_act);
+    app.watch_saved(FleetName { name: "one".into() }).await.unwrap();
+    assert!(!app.acts(Nothing {}).await.unwrap().may_act);
+    let fleets = app.fleets(Nothing {}).await.unwrap();
+    assert!(fleets.saved.iter().all(|fleet| !fleet.may_act), "{fleets:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_saved_for_the_terminal_does_not_open_the_window() {
+    let folder = tempfile::tempdir().unwrap();
+    // As an earlier version wrote it.
+    let settings = format!("watching = \"mine\"\n\n[[fleet]]\nname = \"mine\"\naddress = \"{NOBODY}\"\nmay_act = true\n");
+    std::fs::write(folder.path().join("settings.toml"), settings).unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    app.start(dwell_commands::Start::WatchedLast).await.unwrap();
+    let acts = app.acts(Nothing {}).await.unwrap();
+    assert_eq!((acts.may_act, acts.standing, acts.rules_acting), (false, true, 0));
+    let carried = app.carry_out(CarryOut { token: "0".into(), confirmation: None }).await.unwrap_err();
+    assert_eq!(carried.code, "read-only");
+    assert!(carried.hint.is_some_and(|hint| hint.contains("status line")));
+
+    // What stands can be ended at any time, and begun during write access alone.
+    let acts = app.allow_acting(given(false, None, true)).await.unwrap();
+    assert!(!acts.standing);
+    assert_eq!(app.allow_acting(given(true, None, true)).await.unwrap_err().code, "read-only");
+    app.allow_acting(given(true, None, false)).await.unwrap();
+    let acts = app.allow_acting(given(true, None, true)).await.unwrap();
+    assert!(acts.standing && acts.may_act);
+    let acts = app.allow_acting(given(false, None, false)).await.unwrap();
+    assert!(acts.standing && !acts.may_act, "each is given back by itself");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rule_that_acts_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    connected(&app, "one").await;
+    app.allow_acting(given(true, None, false)).await.unwrap();
+    let rule = Rule {
+        name: "silent".into(),
+        fleet: String::new(),
+        verdict: "invisible".into(),
+        cause: "host-oom-cgroup".into(),
+        for_s: 600.0,
+        deed: "kill".into(),
+        on: true,
+        dry_run: true,
+        per_day: 1,
+        dollars_per_h_a_day: 1.0,
+    };
+    app.save_rule(rule.clone()).await.unwrap();
+    assert_eq!(app.acts(Nothing {}).await.unwrap().rules_acting, 0, "it is dry");
+    app.save_rule(Rule { dry_run: false, ..rule }).await.unwrap();
+    assert_eq!(app.acts(Nothing {}).await.unwrap().rules_acting, 1);
+    assert_eq!(app.allow_acting(given(false, None, false)).await.unwrap().rules_acting, 0);
+}
