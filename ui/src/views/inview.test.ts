@@ -3,7 +3,7 @@
 import { render, screen } from "@testing-library/svelte";
 import { flushSync, tick } from "svelte";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { InstanceRow, Patch } from "../api/generated";
+import type { InstanceRow, Patch, Summary } from "../api/generated";
 
 const asked: { name: string; request: unknown }[] = [];
 const answers: Record<string, (request: never) => unknown> = {};
@@ -33,13 +33,17 @@ const InstanceView = (await import("./InstanceView.svelte")).default;
 const ids = ["d3e996ae-0000-4000-8000-000000000001", "d977dead-0000-4000-8000-000000000002", "416e859e-0000-4000-8000-000000000003"] as const;
 const row = (id: string, told: Partial<InstanceRow> = {}) =>
   ({ id, uuid: id, vast_id: 7, state: "params_done", gpu_name: "RTX 4090", num_gpus: 1, machine_id: 3, listed: true, dwell_s: 60, note: "", flag: null, expectation: null, entered_at: "2026-03-13T17:00:00Z", observed_at: "2026-03-13T17:00:00Z", ...told }) as InstanceRow;
+const summary: Summary = {
+  benchmarked_proofs_per_h: null, rate_not_told: 0, proving_dollars_per_h: null, waiting_dollars_per_h: null, stalled_dollars_per_h: null, leaking_dollars_per_h: null,
+  unknown_dollars_per_h: null, billing_unknown: 0, price_not_told: 0, dollars_per_proof: null, states: [], flags: [], bad_hosts: 0,
+};
 const show = (rows: InstanceRow[]) =>
   fleet.apply({
     seq: 1, whole: true, removed: [], upsert: rows,
     head: {
       watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" },
       connection: { state: "ok" }, as_of: "2026-03-13T17:01:00Z", received_at: "2026-03-13T17:01:00Z", instances: [],
-      summary: { states: [], flags: [], benchmarked_proofs_per_h: 0, proving_dollars_per_h: 0, waiting_dollars_per_h: 0, leaking_dollars_per_h: 0, dollars_per_proof: null, price_not_told: 0 },
+      summary, conditions: [],
     },
   } as unknown as Patch);
 const settled = async () => {
