@@ -23,6 +23,9 @@ mod metrics;
 #[path = "parts/acting.rs"]
 mod acting;
 
+#[path = "parts/again.rs"]
+mod again;
+
 #[cfg(target_os = "linux")]
 #[path = "parts/blind.rs"]
 mod blind;

@@ -40,6 +40,11 @@ pub(crate) struct Way {
 }
 
 impl Casebook {
+    /// Goes on with what an earlier process found: the manager's clock minus the operator's when Dwell first looked, seconds.
+    pub(crate) fn resume(&mut self, first_skew_s: Option<f64>) {
+        self.skew_before_s = first_skew_s;
+    }
+
     /// Takes in lines of an instance's log.
     pub(crate) fn note_lines(&mut self, key: Key, lines: &[LogLine]) {
         self.signals.entry(key).or_default().note(lines);

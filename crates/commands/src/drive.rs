@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use dwell_clients::{FetchError, ManagerClient, Tunnel, TunnelState};
 use dwell_diagnosis::Check;
 use dwell_fleet::look::{SshAddress, VastShown};
-use dwell_fleet::{FlagChange, FlagKind, Fleet, Instance, Key, Observed, Presence, Timestamp};
-use dwell_history::{Answer, Closing, FleetId, History, Limits as HistoryLimits, LogOwner, LogQuery, Note, NoteKind};
+use dwell_fleet::{FlagChange, FlagKind, Fleet, Instance, Key, LogLine, Observed, Presence, Timestamp};
+use dwell_history::{
+    Answer, Appended, Closing, FleetId, History, HistoryError, Limits as HistoryLimits, LogOwner, LogQuery, Note, NoteKind,
+};
 use dwell_simulator::Served;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -318,18 +320,20 @@ impl Driver {
                 }
                 let fleet = self.watch.fleet();
                 let Some(as_of) = fleet.as_of() else { return };
-                let kept = self.history.record(self.fleet_id, &answer_of(fleet, as_of, &observed, &flags));
+                let kept = self.history.record(self.fleet_id, &answer_of(&self.watch, as_of, &observed, &flags));
                 self.note_history(kept.err().map(|error| error.to_string()));
                 self.keep_up(as_of);
                 events.extend(self.accounted());
             }
-            Effect::KeepLines { key, lines, whole_buffer } => {
-                let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
-                let run = self.watch.fleet().manager_run().started_at;
-                let kept = self.history.append_lines(self.fleet_id, owner, &lines, whole_buffer, run);
+            Effect::KeepLines { key, lines, whole_buffer, part } => {
+                let kept = keep_lines(&mut self.history, &self.watch, self.fleet_id, key, &lines, (whole_buffer, part));
                 let new = match kept {
                     Ok(appended) => {
                         self.note_history(None);
+                        if part && appended.gap {
+                            events.push(Event::Unjoined { key });
+                            return;
+                        }
                         appended.lines
                     }
                     // What cannot be kept is still seen.
@@ -714,47 +718,74 @@ impl Driver {
 }
 
 /// What an answer brought, for history.
-pub(crate) fn answer_of<'a>(fleet: &'a Fleet, as_of: Timestamp, observed: &'a Observed, flags: &'a [FlagChange]) -> Answer<'a> {
+pub(crate) fn answer_of<'a>(watch: &'a Watch, as_of: Timestamp, observed: &'a Observed, flags: &'a [FlagChange]) -> Answer<'a> {
+    let fleet = watch.fleet();
     Answer {
         as_of,
         instances: fleet.instances().collect(),
         transitions: &observed.transitions,
+        redated: &observed.redated,
         merged: &observed.merged,
         gap: observed.gap,
         run: fleet.manager_run(),
+        vast_cache_age_s: fleet.vast_cache_age_s(),
+        clock_skew_s: watch.connection().clock_skew_s,
         flags,
     }
 }
 
-fn watch_of(history: &mut History, fleet_id: FleetId, pace: Pace, now: Timestamp) -> Result<Watch, ApiError> {
+/// Keeps a reading of a log, the manager's own where there is no key.
+pub(crate) fn keep_lines(
+    history: &mut History,
+    watch: &Watch,
+    fleet_id: FleetId,
+    key: Option<Key>,
+    lines: &[LogLine],
+    (whole_buffer, part): (bool, bool),
+) -> Result<Appended, HistoryError> {
+    let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
+    let run = watch.fleet().manager_run().started_at;
+    match part {
+        true => history.append_part(fleet_id, owner, lines, run),
+        false => history.append_lines(fleet_id, owner, lines, whole_buffer, run),
+    }
+}
+
+/// A watch that goes on where the last one over this history stopped.
+pub(crate) fn watch_of(history: &mut History, fleet_id: FleetId, pace: Pace, now: Timestamp) -> Result<Watch, HistoryError> {
     let mut remembered = history.remembered(fleet_id, now)?;
     for instance in &mut remembered.instances {
         let leak = instance.flag.as_ref().filter(|flag| flag.kind == FlagKind::Leaking);
-        let Some(since) = leak.map(|flag| flag.since) else { continue };
-        // A known leak outlives the process that saw it: a reading of its gauges is a sighting on vast.ai's list.
+        let Some(since) = leak.map(|flag| flag.since).filter(|_| instance.rental.listed_at.is_none()) else { continue };
+        // Kept by a version that did not keep when it was last listed: a reading of its gauges is a sighting on vast.ai's list.
         let newest = history.gauges(fleet_id, instance.key, since, 1)?.last().map(|point| point.at);
         instance.rental.listed_at = newest.max(Some(since));
     }
     let mut fleet = Fleet::new(pace.gap_after_s());
     fleet.remember(remembered.instances, remembered.past_stays, remembered.highest_key);
-    if let Some(started) = remembered.run.started_at.filter(|_| remembered.run.from_its_log) {
+    // Kept by a version that did not keep the rest.
+    if let (None, true, Some(started)) = (remembered.answered_at, remembered.run.from_its_log, remembered.run.started_at) {
         fleet.note_manager_start(started);
     }
     for (key, at) in history.acknowledged(fleet_id)? {
         fleet.acknowledge(key, at);
     }
     let mut watch = Watch::new(fleet, pace, now);
-    // What logs said before this process: of those that can still be flagged.
+    watch.casebook_mut().resume(remembered.first_skew_s);
+    // What logs said before this process.
     let keys: Vec<Key> = watch.fleet().instances().map(|instance| instance.key).collect();
     for key in keys {
         let lines = history.lines(fleet_id, LogOwner::Instance(key), &newest_lines())?;
-        let lines: Vec<dwell_fleet::LogLine> = lines.into_iter().map(|stored| stored.line).collect();
+        let lines: Vec<LogLine> = lines.into_iter().map(|stored| stored.line).collect();
         watch.casebook_mut().note_lines(key, &lines);
     }
     let lines = history.lines(fleet_id, LogOwner::Manager, &newest_lines())?;
-    let lines: Vec<dwell_fleet::LogLine> = lines.into_iter().map(|stored| stored.line).collect();
+    let lines: Vec<LogLine> = lines.into_iter().map(|stored| stored.line).collect();
     if let Some(last) = lines.last().map(|line| line.at) {
         watch.note_kept_manager_lines(&lines, last);
+    }
+    if let Some(answered_at) = remembered.answered_at {
+        watch.resume(answered_at, remembered.run, remembered.vast_cache_age_s);
     }
     Ok(watch)
 }

@@ -5,6 +5,8 @@
 mod table;
 mod access;
 mod act;
+#[cfg(test)]
+mod again;
 mod app;
 mod archive;
 mod ask;

@@ -2,12 +2,12 @@
 
 use dwell_diagnosis::{Around, Check, Diagnosis};
 use dwell_fleet::{Fleet, Key, Timestamp, shift};
-use dwell_history::{FleetId, History, HistoryError, LogOwner};
+use dwell_history::{FleetId, History, HistoryError};
 use dwell_simulator::{Scenario, World};
 use dwell_wire as wire;
 
 use crate::ask::ask;
-use crate::drive::answer_of;
+use crate::drive::{answer_of, keep_lines};
 use crate::dto::{FleetView, SilenceView};
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
@@ -60,6 +60,16 @@ impl VirtualFleet {
     /// From now on everything that is seen is kept, as a watch over a real fleet keeps it.
     pub(crate) fn keep_in(&mut self, history: History, fleet: FleetId) {
         self.kept = Some((history, fleet));
+    }
+
+    /// The process ends, whatever it was doing, and another one goes on with what was kept.
+    #[cfg(test)]
+    pub(crate) fn begin_again(&mut self, mut history: History, fleet: FleetId) -> Result<(), HistoryError> {
+        // Its first question comes when the next one of the process before it would have come.
+        let next = shift(self.world.now(), self.pace.dashboard_s);
+        self.watch = crate::drive::watch_of(&mut history, fleet, self.pace, next)?;
+        self.kept = Some((history, fleet));
+        Ok(())
     }
 
     /// What was kept; an error where something could not be. `None` where nothing was to be kept.
@@ -148,12 +158,13 @@ impl VirtualFleet {
                     Effect::FetchManagerLines { tail } => {
                         events.push(Event::ManagerLines(read_lines(self.world.manager_logs_body(tail))));
                     }
-                    Effect::KeepLines { key, lines, whole_buffer } => {
-                        let mut lines = lines;
+                    Effect::KeepLines { key, mut lines, whole_buffer, part } => {
                         if let Some((history, fleet)) = &mut self.kept {
-                            let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
-                            let run = self.watch.fleet().manager_run().started_at;
-                            match history.append_lines(*fleet, owner, &lines, whole_buffer, run) {
+                            match keep_lines(history, &self.watch, *fleet, key, &lines, (whole_buffer, part)) {
+                                Ok(appended) if part && appended.gap => {
+                                    events.push(Event::Unjoined { key });
+                                    continue;
+                                }
                                 Ok(appended) => lines = appended.lines,
                                 Err(error) => self.unkept = Some(error),
                             }
@@ -164,7 +175,7 @@ impl VirtualFleet {
                     }
                     Effect::Record { observed, flags } => {
                         if let (Some((history, fleet)), Some(as_of)) = (&mut self.kept, self.watch.fleet().as_of())
-                            && let Err(error) = history.record(*fleet, &answer_of(self.watch.fleet(), as_of, &observed, &flags))
+                            && let Err(error) = history.record(*fleet, &answer_of(&self.watch, as_of, &observed, &flags))
                         {
                             self.unkept = Some(error);
                         }

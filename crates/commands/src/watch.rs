@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use dwell_clients::{Code, FetchError};
 use dwell_diagnosis::Around;
 use dwell_fleet::{
-    FlagChange, Fleet, Key, LogLine, Observed, Presence, Rejected, Snapshot, State, Timestamp, seconds_between, shift,
+    Basis, FlagChange, Fleet, Key, LogLine, ManagerRun, Observed, Presence, Rejected, Snapshot, State, Timestamp,
+    seconds_between, shift,
 };
 
 use crate::casebook::{Casebook, Way};
@@ -90,6 +91,11 @@ pub enum Event {
     },
     /// The manager's log answered, or not.
     ManagerLines(Result<Vec<LogLine>, FetchError>),
+    /// A reading of a part of a log does not join what is kept: lines are missing in between.
+    Unjoined {
+        /// Whose; `None` is the manager's own.
+        key: Option<Key>,
+    },
     /// Lines have been joined to what is kept; these were new.
     LinesKept {
         /// Whose.
@@ -142,6 +148,8 @@ pub enum Effect {
         lines: Vec<LogLine>,
         /// It is all that the buffer holds.
         whole_buffer: bool,
+        /// It is less than the manager would have given.
+        part: bool,
     },
     /// What can be seen has changed.
     Publish,
@@ -202,6 +210,8 @@ pub struct Watch {
 impl Watch {
     /// A watch over a fleet that history may have filled already.
     pub fn new(fleet: Fleet, pace: Pace, now: Timestamp) -> Self {
+        let read_lines =
+            fleet.instances().filter_map(|instance| Some((instance.key, instance.log.read_lines?))).collect::<BTreeMap<_, _>>();
         Self {
             fleet,
             pace,
@@ -212,7 +222,7 @@ impl Watch {
             manager_log_known: false,
             manager_log_failure: None,
             looked_at: None,
-            read_lines: BTreeMap::new(),
+            read_lines,
             reading: BTreeSet::new(),
             queue: Vec::new(),
             unassessed: false,
@@ -226,6 +236,11 @@ impl Watch {
     /// What the manager's own log says of its list of rentals.
     pub(crate) fn list_log(&self) -> &ListLog {
         &self.list_log
+    }
+
+    /// Goes on from the latest answer of an earlier process.
+    pub(crate) fn resume(&mut self, answered_at: Timestamp, run: ManagerRun, vast_cache_age_s: Option<f64>) {
+        self.fleet.resume(answered_at, run, vast_cache_age_s);
     }
 
     /// Takes in lines of the manager's own log that were kept by an earlier process.
@@ -324,7 +339,8 @@ impl Watch {
                 match result {
                     Ok(lines) => {
                         let whole_buffer = lines.len() < tail && lines.len() < NEVER_FULL_BELOW_LINES;
-                        effects.push(Effect::KeepLines { key: Some(key), lines, whole_buffer });
+                        let part = tail < WHOLE_BUFFER_LINES;
+                        effects.push(Effect::KeepLines { key: Some(key), lines, whole_buffer, part });
                     }
                     // Read again when the next dashboard has it; the dashboard itself tells whether the manager is there.
                     Err(error) => {
@@ -332,6 +348,14 @@ impl Watch {
                         tracing::debug!(code = error.code.as_str(), %error, "an instance's log was not read");
                     }
                 }
+            }
+            Event::Unjoined { key: Some(key) } => {
+                self.read_lines.remove(&key);
+                self.queue_logs();
+            }
+            Event::Unjoined { key: None } => {
+                self.manager_log_known = false;
+                self.manager_log_due_at = Some(now);
             }
             Event::LinesKept { key, lines } => {
                 let read_at = self.fleet.as_of();
@@ -367,11 +391,11 @@ impl Watch {
 
     fn answered(&mut self, snapshot: Snapshot, simulated: Option<String>, now: Timestamp, effects: &mut Vec<Effect>) {
         self.asking = false;
-        if self.connection.failure.is_some() {
+        let observed = self.fleet.observe(&snapshot);
+        if self.connection.failure.is_some() || observed.gap.is_some() {
             // A buffer may have overflowed meanwhile: how many lines it holds then says nothing of how many are new.
             self.read_lines.clear();
         }
-        let observed = self.fleet.observe(&snapshot);
         self.connection = Connection {
             last_ok_at: Some(now),
             next_try_at: Some(shift(now, self.pace.dashboard_s)),
@@ -394,6 +418,10 @@ impl Watch {
         }
         self.casebook.note_answer(&self.fleet, self.connection.clock_skew_s);
         self.casebook.keep_only(&self.fleet);
+        // When it began to run stands in the manager's log alone.
+        if observed.transitions.iter().any(|it| it.entry.state == State::Running && it.entry.basis != Basis::Manager) {
+            self.manager_log_due_at = Some(now);
+        }
         if observed.buffers_emptied {
             // Whatever was read before is gone from the buffers; and the manager's log will say when.
             self.read_lines.clear();
@@ -423,6 +451,7 @@ impl Watch {
 
     fn manager_lines(&mut self, result: Result<Vec<LogLine>, FetchError>, now: Timestamp, effects: &mut Vec<Effect>) {
         self.manager_log_asking = false;
+        let part = self.manager_log_known;
         self.manager_log_due_at = Some(shift(now, self.pace.manager_log_s));
         match result {
             Ok(lines) => {
@@ -435,10 +464,14 @@ impl Watch {
                     self.read_lines.clear();
                     self.queue_logs();
                 }
+                let observed = self.fleet.note_manager_lines(&lines);
+                if observed != Observed::default() {
+                    effects.push(Effect::Record { observed: Box::new(observed), flags: Vec::new() });
+                }
                 self.casebook.note_manager_lines(&lines, self.fleet.manager_time_at(now));
                 self.note_orders(&lines);
                 let whole_buffer = lines.len() < MANAGER_LOG_LINES / 10;
-                effects.push(Effect::KeepLines { key: None, lines, whole_buffer });
+                effects.push(Effect::KeepLines { key: None, lines, whole_buffer, part });
                 self.unassessed = true;
             }
             Err(error) => self.manager_log_failure = Some(error.code),
@@ -448,9 +481,8 @@ impl Watch {
     fn reassess(&mut self, effects: &mut Vec<Effect>) {
         self.unassessed = false;
         let flags = self.fleet.assess();
-        if !flags.is_empty() {
-            effects.push(Effect::Record { observed: Box::default(), flags });
-        }
+        // Also without a flag: how far each log has been read is kept.
+        effects.push(Effect::Record { observed: Box::default(), flags });
         effects.push(Effect::Publish);
     }
 

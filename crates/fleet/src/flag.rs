@@ -306,7 +306,7 @@ impl Case<'_> {
         if self.dwell_s <= expectation.late_from_s {
             return None;
         }
-        let moved = self.instance.status_changed_at.is_some_and(|at| seconds_between(at, self.around.as_of) < 5.0 * MINUTE);
+        let moved = self.instance.status.stands(5.0 * MINUTE) == Some(false);
         let beyond = self.dwell_s > expectation.limit_s;
         let status = match &self.instance.row.vast.status_msg {
             Some(text) => format!("vast.ai says \u{201c}{}\u{201d}", text.chars().take(80).collect::<String>()),

@@ -1,6 +1,6 @@
 //! An instance's life as dated entries, and the transitions between two answers.
 
-use crate::{Key, Row, State, Timestamp};
+use crate::{InstanceUuid, Key, LogLine, Row, State, Timestamp};
 
 /// Where the time of entering a state comes from. Ordered from firmest to weakest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,6 +54,16 @@ pub struct Entry {
     /// For [`Basis::Observed`]: by how many seconds at most the true time is earlier.
     pub earlier_by_s: f64,
 }
+
+impl Entry {
+    /// Its time is known well enough to measure stays by. A change that was seen after a long pause lies somewhere in it.
+    pub fn is_exact(&self) -> bool {
+        self.basis.is_dated() && (self.basis != Basis::Observed || self.earlier_by_s <= EXACT_WITHIN_S)
+    }
+}
+
+/// An observed time that is off by no more than this is as good as exact, seconds.
+const EXACT_WITHIN_S: f64 = 60.0;
 
 /// What kind of change a transition is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,6 +123,17 @@ pub struct Transition {
     pub seen_at: Timestamp,
 }
 
+/// An entry that turned out to be dated elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Redated {
+    /// Which instance.
+    pub key: Key,
+    /// The time it had.
+    pub was: Timestamp,
+    /// The entry as it is dated now.
+    pub entry: Entry,
+}
+
 /// The dated entries of one instance, oldest first. Bounded: the oldest beyond [`Ledger::ENTRIES_MAX`] are forgotten here
 /// (history keeps them).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -131,6 +152,19 @@ impl Ledger {
         }
     }
 
+    /// Adds an entry that is not known yet.
+    pub(crate) fn add(&mut self, entry: Entry) {
+        if !self.has(&entry.state, entry.at) {
+            self.push(entry);
+        }
+    }
+
+    /// Dates an entry anew.
+    pub(crate) fn redate(&mut self, was: Timestamp, entry: Entry) {
+        self.0.retain(|known| known.at != was || known.state != entry.state);
+        self.add(entry);
+    }
+
     /// The entries, oldest first.
     pub fn entries(&self) -> &[Entry] {
         &self.0
@@ -142,8 +176,9 @@ impl Ledger {
     }
 }
 
-/// Every state that a row's own timestamps date, oldest first, the current one excepted.
-pub(crate) fn told_by_stamps(row: &Row) -> Vec<Entry> {
+/// Every state that a row's own timestamps date, oldest first, the current one excepted. Where the rental had a life before this
+/// one, its start says nothing of this one's loading.
+pub(crate) fn told_by_stamps(row: &Row, had_a_life: bool) -> Vec<Entry> {
     let mut told: Vec<Entry> = State::KNOWN
         .iter()
         .filter(|state| **state != row.state)
@@ -152,12 +187,24 @@ pub(crate) fn told_by_stamps(row: &Row) -> Vec<Entry> {
     // The rental starts before the registration; a container restarted later has a start that says nothing about loading.
     if let (Some(start), Some(registered)) = (row.vast.start_date, row.registered_at)
         && start <= registered
+        && !had_a_life
     {
         told.push(Entry { state: State::Loading, at: start, basis: Basis::VastStart, earlier_by_s: 0.0 });
     }
     told.sort_by_key(|entry| entry.at);
     told
 }
+
+/// When the manager was told that an instance runs, and whose uuid its log names: `2026/12/01 02:41:35 [running] uuid=…`. Only the
+/// manager's own words count, at the beginning of a line of its log.
+pub(crate) fn told_running(line: &LogLine) -> Option<(InstanceUuid, Timestamp)> {
+    let uuid = line.text.get(DATED_CHARACTERS..)?.strip_prefix("[running] uuid=")?;
+    let is_one_word = !uuid.is_empty() && !uuid.contains(char::is_whitespace);
+    InstanceUuid::new(uuid).filter(|_| is_one_word).map(|uuid| (uuid, line.at))
+}
+
+/// Characters of the date with which a line of the manager's log begins.
+const DATED_CHARACTERS: usize = "2026/12/01 02:41:35 ".len();
 
 /// Names the change from one state to another, given the timestamps on the row.
 pub(crate) fn classify(from: &State, row: &Row) -> TransitionKind {

@@ -30,17 +30,18 @@ pub use expect::{Expectation, ExpectationBase, Expectations, Kind, MINIMUM_ADVAN
 pub use flag::{Assessment, Countdown, Evidence, Flag, FlagKind, countdown};
 pub use id::{HostId, InstanceUuid, Key, MachineId, VastId, manager_name};
 pub use kaplan_meier::{LogRank, Survival, SurvivalStep, log_rank};
-pub use ledger::{Basis, Entry, Ledger, Transition, TransitionKind};
+pub use ledger::{Basis, Entry, Ledger, Redated, Transition, TransitionKind};
 pub use life::{Life, Span};
 pub use lifecycle::State;
 pub use logs::{LINE_BYTES_MAX, LogLine, MergeOutcome, merge_tail};
 pub use progress::{
-    ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, LogChannel, PACE_ARRIVALS, WhyBlind, line_hash, progress_sources, silence_limit,
+    ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, Heard, LogChannel, ONE_READING_S, PACE_ARRIVALS, WhyBlind, line_hash,
+    progress_sources, silence_limit,
 };
 pub use rental::{LIST_FRESH_S, Rental, WrittenOff};
 pub use snapshot::{BadHost, Row, Snapshot, VastFacts};
 pub use survival::{Curve, Outcome, Stay};
-pub use track::{FlagChange, Fleet, Gap, Instance, ManagerRun, Observed, Presence, Rejected};
+pub use track::{FlagChange, Fleet, Gap, Instance, ManagerRun, Observed, Presence, Rejected, STATUS_CHARACTERS_MAX, StatusText};
 
 /// A point in time. Re-exported so that the crates above speak of one type.
 pub use jiff::Timestamp;

@@ -1,6 +1,6 @@
 //! What history keeps of one instance, as far as charts ask: its dated entries, what it is, what it cost.
 
-use crate::{Basis, Entry, MachineId, Outcome, State, Stay, Timestamp, TransitionKind, seconds_between};
+use crate::{Basis, Entry, MachineId, Outcome, State, Stay, Timestamp, TransitionKind, seconds_between, shift};
 
 /// One instance's life.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,10 +63,14 @@ impl Life {
     /// From the beginning of the rental to `running`, as a stay: what it takes until an instance can prove anything.
     /// `None` where its beginning is not dated.
     pub fn until_running(&self) -> Option<(Timestamp, Stay)> {
-        let begin = self.entries.first().filter(|entry| entry.basis.is_dated() && entry.state.is_waiting())?;
+        let begin = self.entries.first().filter(|entry| entry.is_exact() && entry.state.is_waiting())?;
+        if is_made_up(begin, self.entries.get(1).map_or(self.last_listed_at, |next| next.at), self.first_seen_at) {
+            return None;
+        }
         let stop = self.entries.iter().find(|entry| matches!(entry.state, State::Running | State::Killed));
         let (until, outcome) = match stop {
             Some(entry) if entry.basis == Basis::FirstSight => return None,
+            Some(entry) if entry.basis.is_dated() && !entry.is_exact() => (still_before(entry), Outcome::Censored),
             Some(entry) if entry.state == State::Running => (entry.at, Outcome::Advanced),
             Some(entry) => (entry.at, Outcome::Killed),
             None => (self.last_listed_at, Outcome::Censored),
@@ -89,21 +93,41 @@ impl Life {
     }
 }
 
+/// The latest time at which a change that was seen later had not happened yet.
+fn still_before(entry: &Entry) -> Timestamp {
+    shift(entry.at, -entry.earlier_by_s)
+}
+
+/// Nobody saw it load for longer than the manager lets an instance load: vast.ai's start is that of an earlier life, or of one
+/// under another manager.
+fn is_made_up(entry: &Entry, until: Timestamp, first_seen_at: Timestamp) -> bool {
+    entry.basis == Basis::VastStart && seconds_between(entry.at, until.min(first_seen_at)) > LOADING_UNSEEN_MAX_S
+}
+
+/// The manager destroys what has not registered 15 min after its rental; it looks once a minute at a list that is a minute old.
+const LOADING_UNSEEN_MAX_S: f64 = 20.0 * 60.0;
+
 /// The stays that dated entries tell of: state, when it was entered, and how long it lasted.
 pub(crate) fn stays_of(entries: &[Entry], first_seen_at: Timestamp, last_listed_at: Timestamp) -> Vec<(State, Timestamp, Stay)> {
     let mut stays = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
-        if !entry.state.is_waiting() || !entry.basis.is_dated() {
+        if !entry.state.is_waiting() || !entry.is_exact() {
             continue;
         }
         let (until, outcome) = match entries.get(index + 1) {
-            Some(next) if !next.basis.is_dated() && next.basis != Basis::BenchDone => continue,
+            // Seen after a pause: all that is known is that it had not ended before.
+            Some(next) if next.basis.is_dated() && !next.is_exact() => (still_before(next), Outcome::Censored),
+            // `running` counted from the benchmark says nothing of how long it took until then.
+            Some(next) if !next.basis.is_dated() => continue,
             Some(next) if next.state == State::Killed => (next.at, Outcome::Killed),
             Some(next) if next.state.rank() > entry.state.rank() => (next.at, Outcome::Advanced),
             Some(next) => (next.at, Outcome::Censored),
             None => (last_listed_at, Outcome::Censored),
         };
         let until_s = seconds_between(entry.at, until);
+        if until_s < 0.0 || is_made_up(entry, until, first_seen_at) {
+            continue;
+        }
         // Rows that have registered are listed however they end. What is destroyed while `loading` leaves no row: such a
         // stay counts only from when it was seen.
         let seen_in_it = entry.state == State::Loading && first_seen_at < until;

@@ -11,6 +11,10 @@ pub const GPU_BUSY_PERCENT: f64 = 10.0;
 /// A GPU reading older than this says nothing about now, seconds.
 const GPU_FRESH_S: f64 = 10.0 * 60.0;
 
+/// Readings of vast.ai's record closer than this are one, seconds: the manager reads it once a minute, and tells its age in whole
+/// seconds.
+pub const ONE_READING_S: f64 = 10.0;
+
 /// The log sources in which an instance shows progress while in `state`. `loading` has none: nothing of ours runs yet.
 pub fn progress_sources(state: &State) -> &'static [&'static str] {
     match state {
@@ -114,34 +118,77 @@ pub enum ChannelHealth {
     NotAsked,
 }
 
+/// What a line says of progress, without its words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Heard {
+    at: Timestamp,
+    hash: u64,
+    no_work: bool,
+}
+
+impl Heard {
+    /// What a line that arrived at `at` says.
+    pub fn of(text: &str, at: Timestamp) -> Self {
+        Self { at, hash: line_hash(text), no_work: NO_WORK.iter().any(|words| text.contains(words)) }
+    }
+
+    /// When it arrived.
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+}
+
 impl LogChannel {
     /// Takes note of a line.
     pub fn note_line(&mut self, line: &LogLine) {
-        self.note_arrival(&line.source, line.at);
-        if NO_WORK.iter().any(|words| line.text.contains(words)) {
-            self.no_work_at = self.no_work_at.max(Some(line.at));
+        self.note(&line.source, Heard::of(&line.text, line.at));
+    }
+
+    /// Takes note of what a line says. True where that is something new.
+    fn note(&mut self, source: &str, heard: Heard) -> bool {
+        self.note_arrival(source, heard.at);
+        if heard.no_work {
+            self.no_work_at = self.no_work_at.max(Some(heard.at));
         }
-        let hash = line_hash(&line.text);
-        let recent = self.recent.entry(line.source.clone()).or_default();
-        if let Some(place) = recent.iter().position(|known| *known == hash) {
+        let recent = self.recent.entry(source.to_owned()).or_default();
+        if let Some(place) = recent.iter().position(|known| *known == heard.hash) {
             // Again: it stays among the latest, and shows nothing.
             recent.remove(place);
-            recent.push_back(hash);
-            return;
+            recent.push_back(heard.hash);
+            return false;
         }
-        recent.push_back(hash);
+        recent.push_back(heard.hash);
         if recent.len() > REPEATS_WITHIN {
             recent.pop_front();
         }
-        let newest = self.newest_new.entry(line.source.clone()).or_insert(line.at);
-        *newest = (*newest).max(line.at);
+        let newest = self.newest_new.entry(source.to_owned()).or_insert(heard.at);
+        *newest = (*newest).max(heard.at);
+        true
     }
 
-    /// Takes note of a source's newest line, known by its time alone: taken to be new.
-    pub fn note_newest(&mut self, source: &str, at: Timestamp) {
-        self.note_arrival(source, at);
-        let newest = self.newest_new.entry(source.to_owned()).or_insert(at);
-        *newest = (*newest).max(at);
+    /// Takes up one source from its newest lines as they were kept, oldest first, in place of what was known of it; `whole` says
+    /// that there are no older ones. True where the outcome is that of hearing every line ever written; else older ones are needed:
+    /// whether a line is new depends on the distinct ones before it.
+    pub fn take_up(&mut self, source: &str, newest: &[Heard], whole: bool) -> bool {
+        let mut alone = Self::default();
+        // From here on the latest distinct lines are all known.
+        let mut known_from = whole.then_some(0);
+        let mut last_new = None;
+        for (index, heard) in newest.iter().enumerate() {
+            if alone.note(source, *heard) {
+                last_new = Some(index);
+            }
+            if known_from.is_none() && alone.recent.get(source).is_some_and(|recent| recent.len() == REPEATS_WITHIN) {
+                known_from = Some(index + 1);
+            }
+        }
+        let arrived = alone.arrivals.get(source).is_some_and(|arrivals| arrivals.len() == PACE_ARRIVALS);
+        self.newest.extend(alone.newest);
+        self.newest_new.extend(alone.newest_new);
+        self.recent.extend(alone.recent);
+        self.arrivals.extend(alone.arrivals);
+        self.no_work_at = self.no_work_at.max(alone.no_work_at);
+        whole || arrived && known_from.zip(last_new).is_some_and(|(from, last)| last >= from)
     }
 
     fn note_arrival(&mut self, source: &str, at: Timestamp) {
@@ -236,10 +283,16 @@ pub struct GpuActivity {
 }
 
 impl GpuActivity {
-    /// Takes note of a row's reading. One vast.ai record read many times is one reading.
+    /// Takes note of a row's reading.
     pub(crate) fn note(&mut self, row: &Row, snapshot: &Snapshot) {
-        let (Some(load), Some(at)) = (row.vast.gpu_util_percent, snapshot.vast_read_at()) else { return };
-        if self.last_told.is_some_and(|known| seconds_between(known, at) < 1.0) {
+        if let (Some(load), Some(at)) = (row.vast.gpu_util_percent, snapshot.vast_read_at()) {
+            self.note_reading(load, at);
+        }
+    }
+
+    /// Takes note of a load in percent that vast.ai told at `at`. One record read many times is one reading.
+    pub fn note_reading(&mut self, load: f64, at: Timestamp) {
+        if self.last_told.is_some_and(|known| seconds_between(known, at) < ONE_READING_S) {
             return;
         }
         self.last_told = Some(at);

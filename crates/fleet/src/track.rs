@@ -7,7 +7,7 @@ use crate::{
     Snapshot, State, Stay, Timestamp, Transition, TransitionKind, VastFacts, VastId,
     flag::{Surroundings, assess},
     id::Key,
-    ledger::{classify, told_by_stamps},
+    ledger::{Redated, classify, told_by_stamps, told_running},
     life::stays_of,
     progress::{one_line_is_proof, progress_sources},
     rental::{Commands, LIST_FRESH_S, Rental, WrittenOff, written_off},
@@ -20,8 +20,8 @@ const BUFFER_NEVER_FULL_BELOW: u64 = 9_000;
 /// `updated_at` is cut to whole seconds, and the next answer may come within the same second.
 const CLOCK_GRAIN_S: f64 = 1.5;
 
-/// Curves are rebuilt at most this often, seconds: one stay more or less moves them little.
-const EXPECTATIONS_FRESH_S: f64 = 60.0;
+/// Stays that go on count up to the last whole minute in the curves, which are the same all through it unless something happens.
+const EXPECTATIONS_STEP_MS: i64 = 60_000;
 
 /// Instances gone this long are forgotten here (history keeps them), seconds. The manager forgets killed rows after 7 days.
 const FORGET_AFTER_S: f64 = 7.0 * 86_400.0;
@@ -67,8 +67,8 @@ pub struct Instance {
     pub vast: VastFacts,
     /// When that record was told, on the manager's clock.
     pub vast_told_at: Option<Timestamp>,
-    /// When the status message last changed between two answers.
-    pub status_changed_at: Option<Timestamp>,
+    /// How long vast.ai has said of it what it says.
+    pub status: StatusText,
     /// Its log channel.
     pub log: LogChannel,
     /// Its GPU's load.
@@ -79,7 +79,49 @@ pub struct Instance {
     pub flag: Option<Flag>,
     /// Latest assessment.
     pub assessment: Option<Assessment>,
-    unflagged_in_a_row: u8,
+    /// Assessments in a row that found no reason for a flag.
+    pub unflagged_in_a_row: u8,
+}
+
+/// Longest status message that is compared and kept, characters.
+pub const STATUS_CHARACTERS_MAX: usize = 500;
+
+/// When vast.ai's status message was read, and when it was seen to change. That it stands still takes two readings: one tells
+/// neither that nor the contrary.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StatusText {
+    /// First reading of the present text.
+    pub first_at: Option<Timestamp>,
+    /// Latest reading of it.
+    pub last_at: Option<Timestamp>,
+    /// When it was last seen to change: the last reading of the text before, and the first of the one after.
+    pub changed: Option<(Timestamp, Timestamp)>,
+}
+
+impl StatusText {
+    fn note(&mut self, before: Option<&str>, now: Option<&str>, read_at: Timestamp) {
+        let same = match (before, now) {
+            (Some(before), Some(now)) => before.chars().take(STATUS_CHARACTERS_MAX).eq(now.chars().take(STATUS_CHARACTERS_MAX)),
+            (None, None) => true,
+            _ => false,
+        };
+        if !same && before.is_some() {
+            self.changed = self.last_at.map(|last| (last, read_at));
+        }
+        if !same || self.first_at.is_none() {
+            self.first_at = Some(read_at);
+        }
+        self.last_at = Some(read_at);
+    }
+
+    /// Whether it has stood still for so many seconds up to its latest reading; `None` where the readings of it do not tell.
+    pub fn stands(&self, for_s: f64) -> Option<bool> {
+        let last = self.last_at?;
+        if self.changed.is_some_and(|(before, _)| seconds_between(before, last) <= for_s) {
+            return Some(false);
+        }
+        (seconds_between(self.first_at?, last) >= for_s).then_some(true)
+    }
 }
 
 impl Instance {
@@ -104,7 +146,7 @@ impl Instance {
             presence: Presence::Listed,
             vast: row.vast.clone(),
             vast_told_at: None,
-            status_changed_at: None,
+            status: StatusText::default(),
             log: LogChannel::default(),
             gpu: GpuActivity::default(),
             rental: Rental::default(),
@@ -171,6 +213,8 @@ pub struct Observed {
     pub rejected: Option<Rejected>,
     /// Changes of state, in no particular order between instances.
     pub transitions: Vec<Transition>,
+    /// Entries that turned out to be dated elsewhere.
+    pub redated: Vec<Redated>,
     /// Instances seen for the first time.
     pub appeared: Vec<Key>,
     /// Instances whose row came under another key: `(forgotten, continued as)`.
@@ -217,7 +261,10 @@ pub struct Fleet {
     written_off: Vec<WrittenOff>,
     past_stays: Vec<(State, Kind, Stay)>,
     expectations: Expectations,
-    expectations_at: Option<Timestamp>,
+    /// The minute that they are of; `None` where something has happened since.
+    expectations_of: Option<i64>,
+    /// The latest answer to an earlier process.
+    resumed_from: Option<Timestamp>,
 }
 
 impl Fleet {
@@ -237,7 +284,8 @@ impl Fleet {
             written_off: Vec::new(),
             past_stays: Vec::new(),
             expectations: Expectations::default(),
-            expectations_at: None,
+            expectations_of: None,
+            resumed_from: None,
         }
     }
 
@@ -255,6 +303,35 @@ impl Fleet {
         }
         self.next_key = self.next_key.max(highest_key + 1);
         self.past_stays = past_stays;
+        self.expectations_of = None;
+    }
+
+    /// Goes on from the latest answer of an earlier process: `answered_at` is its time, `run` the manager's run, and
+    /// `vast_cache_age_s` the age of its copy of vast.ai's list, as they were known then.
+    pub fn resume(&mut self, answered_at: Timestamp, run: ManagerRun, vast_cache_age_s: Option<f64>) {
+        self.run = run;
+        self.vast_cache_age_s = vast_cache_age_s;
+        self.resumed_from = Some(answered_at);
+        let held: HashMap<Key, (Option<Flag>, u8)> = self
+            .instances
+            .values()
+            .map(|instance| (instance.key, (instance.flag.clone(), instance.unflagged_in_a_row)))
+            .collect();
+        self.account();
+        self.assess_at(answered_at);
+        // What was found then, in the words of then; which flags there are is what was kept.
+        for (key, (flag, unflagged)) in held {
+            let Some(instance) = self.instances.get_mut(&key) else { continue };
+            let same = instance.flag.as_ref().map(|flag| flag.kind) == flag.as_ref().map(|flag| flag.kind);
+            if !same {
+                if let Some(assessment) = &mut instance.assessment {
+                    assessment.flag.clone_from(&flag);
+                }
+                instance.flag = flag;
+            }
+            instance.unflagged_in_a_row = unflagged;
+        }
+        self.vast_cache_age_s = None;
     }
 
     /// Every instance under watch, by key.
@@ -381,6 +458,52 @@ impl Fleet {
         !known
     }
 
+    /// Takes note of lines of the manager's own log: what they tell of when instances began to run, which no row does. Gives the
+    /// entries that are dated by them now, and the transitions that nobody saw.
+    pub fn note_manager_lines(&mut self, lines: &[LogLine]) -> Observed {
+        let mut observed = Observed::default();
+        let seen_at = self.as_of();
+        for (uuid, at) in lines.iter().filter_map(told_running) {
+            let Some(instance) = self.by_uuid.get(&uuid).and_then(|key| self.instances.get_mut(key)) else { continue };
+            let entry = Entry { state: State::Running, at, basis: Basis::Manager, earlier_by_s: 0.0 };
+            if instance.ledger.has(&State::Running, at) {
+                continue;
+            }
+            let entries = instance.ledger.entries();
+            if let Some(was) =
+                entries.iter().enumerate().find(|(index, _)| can_be_at(entries, *index, instance.first_seen_at, at))
+            {
+                let was = was.1.at;
+                if instance.state == State::Running && instance.entered.at == was {
+                    instance.entered = entry.clone();
+                }
+                instance.ledger.redate(was, entry.clone());
+                observed.redated.push(Redated { key: instance.key, was, entry });
+                continue;
+            }
+            // It had run and ended before anybody looked.
+            let after = entries.partition_point(|entry| entry.at <= at);
+            let before = after.checked_sub(1).and_then(|index| entries.get(index));
+            if let (Some(before), Some(next), Some(seen_at)) = (before, entries.get(after), seen_at)
+                && before.state.is_waiting()
+                && next.state == State::Killed
+            {
+                observed.transitions.push(Transition {
+                    key: instance.key,
+                    from: Some(before.state.clone()),
+                    entry: entry.clone(),
+                    kind: TransitionKind::Told,
+                    seen_at,
+                });
+                instance.ledger.add(entry);
+            }
+        }
+        if !observed.redated.is_empty() || !observed.transitions.is_empty() {
+            self.expectations_of = None;
+        }
+        observed
+    }
+
     /// Takes note of log lines of one instance (all of them new), and that its buffer has been read.
     pub fn note_log_lines<'a>(&mut self, key: Key, lines: impl IntoIterator<Item = &'a LogLine>, read_at: Option<Timestamp>) {
         let Some(instance) = self.instances.get_mut(&key) else { return };
@@ -412,6 +535,15 @@ impl Fleet {
         {
             observed.gap = Some(Gap { from: last.as_of, to: as_of });
         }
+        if let Some(from) = self.resumed_from.take()
+            && seconds_between(from, as_of) > self.gap_after_s
+        {
+            observed.gap = Some(Gap { from, to: as_of });
+        }
+        if observed.gap.is_some() {
+            // Nothing of before is held over an answer that finds no reason for it.
+            self.instances.values_mut().for_each(|instance| instance.unflagged_in_a_row = instance.unflagged_in_a_row.max(1));
+        }
         self.vast_cache_age_s = snapshot.vast_cache_age_s;
 
         let uuids_listed: HashSet<&InstanceUuid> = snapshot.rows.iter().filter_map(|row| row.uuid.as_ref()).collect();
@@ -420,6 +552,12 @@ impl Fleet {
         // Registered rows first: a `loading` row of the same vast.ai number must not take their place.
         let (registered, loading): (Vec<&Row>, Vec<&Row>) = snapshot.rows.iter().partition(|row| row.uuid.is_some());
         let mut nameless: HashSet<VastId> = HashSet::new();
+        let mut lives: HashMap<VastId, Vec<(&InstanceUuid, Option<Timestamp>)>> = HashMap::new();
+        for row in &registered {
+            if let (Some(uuid), Some(vast_id)) = (&row.uuid, row.vast_id_told()) {
+                lives.entry(vast_id).or_default().push((uuid, row.registered_at));
+            }
+        }
         for row in registered.into_iter().chain(loading) {
             // vast.ai's numbers are unique: a second nameless row of one is a copy.
             let copy = row.uuid.is_none() && row.vast_id_told().is_some_and(|vast_id| !nameless.insert(vast_id));
@@ -434,7 +572,18 @@ impl Fleet {
             if self.instances.contains_key(&key) {
                 self.update(key, row, snapshot, &mut observed);
             } else {
-                self.appear(key, row, snapshot, &mut observed);
+                // Another row of the same rental, kept or in this answer, that was there before this one.
+                let had_a_life = row.vast_id_told().is_some_and(|vast_id| {
+                    let kept = self.by_vast.get(&vast_id).is_some_and(|keys| {
+                        keys.iter().filter_map(|key| self.instances.get(key)).any(|other| other.first_seen_at < snapshot.as_of())
+                    });
+                    let listed = lives.get(&vast_id).into_iter().flatten().any(|(uuid, registered_at)| {
+                        row.uuid.as_ref() != Some(*uuid)
+                            && row.registered_at.is_none_or(|own| registered_at.is_some_and(|at| at < own))
+                    });
+                    kept || listed
+                });
+                self.appear(key, row, had_a_life, snapshot, &mut observed);
             }
         }
         self.note_missing(&listed, &vast_of_registered, snapshot, &mut observed);
@@ -443,6 +592,9 @@ impl Fleet {
             self.run = ManagerRun { started_at: Some(as_of), from_its_log: false };
         }
         self.last = Some(Mark { requested_at: snapshot.requested_at, received_at: snapshot.received_at, as_of });
+        if !observed.transitions.is_empty() || !observed.merged.is_empty() {
+            self.expectations_of = None;
+        }
         observed
     }
 
@@ -513,10 +665,10 @@ impl Fleet {
         }
     }
 
-    fn appear(&mut self, key: Key, row: &Row, snapshot: &Snapshot, observed: &mut Observed) {
+    fn appear(&mut self, key: Key, row: &Row, had_a_life: bool, snapshot: &Snapshot, observed: &mut Observed) {
         let as_of = snapshot.as_of();
-        let told = told_by_stamps(row);
-        let entered = match entered_by_row(row) {
+        let told = told_by_stamps(row, had_a_life);
+        let entered = match entered_by_row(row).filter(|entry| entry.basis != Basis::VastStart || !had_a_life) {
             Some(entry) => entry,
             None => Entry { state: row.state.clone(), at: as_of, basis: Basis::FirstSight, earlier_by_s: 0.0 },
         };
@@ -540,7 +692,10 @@ impl Fleet {
         let mut ledger = Ledger::default();
         told.into_iter().chain([entered.clone()]).for_each(|entry| ledger.push(entry));
         let mut instance = Instance::remembered(key, row.clone(), entered, ledger, as_of, as_of);
-        instance.vast_told_at = row.vast_id.map(|_| as_of);
+        if row.vast_id.is_some() {
+            instance.vast_told_at = Some(as_of);
+            instance.status.note(None, row.vast.status_msg.as_deref(), snapshot.vast_read_at().unwrap_or(as_of));
+        }
         note_listed(&mut instance, row, snapshot);
         instance.log.buffered = row.log_lines;
         if row.log_lines == Some(0) {
@@ -582,7 +737,14 @@ impl Fleet {
             && entry.basis == Basis::Manager
         {
             // Same state, told anew: a benchmark reported twice.
-            instance.ledger.push(entry.clone());
+            observed.transitions.push(Transition {
+                key,
+                from: Some(instance.state.clone()),
+                entry: entry.clone(),
+                kind: TransitionKind::Told,
+                seen_at: as_of,
+            });
+            instance.ledger.add(entry.clone());
             instance.entered = entry;
         }
 
@@ -592,8 +754,10 @@ impl Fleet {
             instance.vast = row.vast.clone();
         }
         if row.vast_id.is_some() {
-            if instance.vast.status_msg.is_some() && instance.vast.status_msg != row.vast.status_msg {
-                instance.status_changed_at = Some(as_of);
+            let read_at = snapshot.vast_read_at().unwrap_or(as_of);
+            instance.status.note(instance.vast.status_msg.as_deref(), row.vast.status_msg.as_deref(), read_at);
+            if Kind::of(&row.vast) != Kind::of(&instance.vast) {
+                self.expectations_of = None;
             }
             instance.vast = row.vast.clone();
             instance.vast_told_at = Some(as_of);
@@ -638,7 +802,7 @@ impl Fleet {
         let kind = classify(&instance.state, row);
         // States passed through between two answers, dated by the manager.
         let mut from = instance.state.clone();
-        for entry in told_by_stamps(row) {
+        for entry in told_by_stamps(row, true) {
             let passed = entry.at >= instance.entered.at && entry.state != from && entry.state != State::Loading;
             if passed && !instance.ledger.has(&entry.state, entry.at) {
                 observed.transitions.push(Transition {
@@ -651,7 +815,13 @@ impl Fleet {
                 instance.ledger.push(entry);
             }
         }
-        let entered = entered_by_row(row).filter(|entry| entry.basis != Basis::BenchDone).unwrap_or(Entry {
+        // A rental that is `loading` again began to load before what it has been since.
+        let is_of_now = |entry: &Entry| match entry.basis {
+            Basis::BenchDone => false,
+            Basis::VastStart => entry.at >= instance.entered.at,
+            _ => true,
+        };
+        let entered = entered_by_row(row).filter(is_of_now).unwrap_or(Entry {
             state: row.state.clone(),
             at: as_of,
             basis: Basis::Observed,
@@ -664,7 +834,7 @@ impl Fleet {
             kind,
             seen_at: as_of,
         });
-        instance.ledger.push(entered.clone());
+        instance.ledger.add(entered.clone());
         instance.entered = entered;
         instance.state = row.state.clone();
         instance.unflagged_in_a_row = u8::MAX;
@@ -731,14 +901,26 @@ impl Fleet {
     /// Assesses every instance at the latest answer; returns the flags that changed.
     pub fn assess(&mut self) -> Vec<FlagChange> {
         let Some(as_of) = self.as_of() else { return Vec::new() };
-        if self.expectations_at.is_none_or(|at| seconds_between(at, as_of).abs() >= EXPECTATIONS_FRESH_S) {
-            let own = self
-                .instances
-                .values()
-                .flat_map(|instance| instance.stays().into_iter().map(|(state, stay)| (state, instance.kind(), stay)));
-            self.expectations = Expectations::estimate(own.chain(self.past_stays.iter().cloned()));
-            self.expectations_at = Some(as_of);
+        self.assess_at(as_of)
+    }
+
+    /// The curves are the same for whoever knows the same of the fleet, whenever it came to know it.
+    fn refresh_expectations(&mut self, as_of: Timestamp) {
+        let minute = as_of.as_millisecond().div_euclid(EXPECTATIONS_STEP_MS);
+        if self.expectations_of == Some(minute) {
+            return;
         }
+        let until = Timestamp::from_millisecond(minute.saturating_mul(EXPECTATIONS_STEP_MS)).unwrap_or(as_of);
+        let own = self.instances.values().flat_map(|instance| {
+            let stays = stays_of(instance.ledger.entries(), instance.first_seen_at, instance.last_listed_at.min(until));
+            stays.into_iter().map(|(state, _, stay)| (state, instance.kind(), stay))
+        });
+        self.expectations = Expectations::estimate(own.chain(self.past_stays.iter().cloned()));
+        self.expectations_of = Some(minute);
+    }
+
+    fn assess_at(&mut self, as_of: Timestamp) -> Vec<FlagChange> {
+        self.refresh_expectations(as_of);
         let controls = self.controls(as_of);
         let list_can_tell = self.list_can_tell();
         let groups = &self.written_off;
@@ -813,6 +995,18 @@ fn note_listed(instance: &mut Instance, row: &Row, snapshot: &Snapshot) {
     if let Some(read_at) = snapshot.vast_read_at().filter(|_| row.vast_id.is_some()) {
         instance.rental.note_listed(read_at);
     }
+}
+
+/// Whether the entry into `running` at this place, which nobody dated, can have been at `at`.
+fn can_be_at(entries: &[Entry], index: usize, first_seen_at: Timestamp, at: Timestamp) -> bool {
+    let Some(entry) = entries.get(index).filter(|entry| entry.state == State::Running) else { return false };
+    let before = index.checked_sub(1).and_then(|index| entries.get(index)).map_or(Timestamp::MIN, |before| before.at);
+    let (earliest, latest) = match entry.basis {
+        Basis::Observed => (shift(entry.at, -entry.earlier_by_s - CLOCK_GRAIN_S), entry.at),
+        Basis::BenchDone | Basis::FirstSight => (before, first_seen_at),
+        Basis::Manager | Basis::VastStart => return false,
+    };
+    earliest.max(before) <= at && at <= shift(latest, CLOCK_GRAIN_S)
 }
 
 /// The entry into the present state as the row itself dates it.

@@ -5,8 +5,8 @@
 mod reference;
 
 use dwell_fleet::{
-    Basis, FlagKind, Fleet, InstanceUuid, Key, LogLine, Presence, Rejected, Row, Snapshot, State, Timestamp, TransitionKind,
-    VastFacts, VastId, money,
+    Basis, FlagKind, Fleet, InstanceUuid, Key, LogLine, Outcome, Presence, Rejected, Row, Snapshot, State, Timestamp,
+    TransitionKind, VastFacts, VastId, money,
 };
 use proptest::prelude::*;
 
@@ -157,7 +157,107 @@ fn a_life_told_by_timestamps_is_known_at_first_sight() {
     );
     assert_eq!(only(&fleet).entered.basis, Basis::BenchDone, "the manager keeps no time of running");
     let stays: Vec<f64> = only(&fleet).stays().iter().map(|(_, stay)| stay.until_s).collect();
-    assert_eq!(stays, [60.0, 1_200.0, 1_800.0, 0.0]);
+    assert_eq!(stays, [60.0, 1_200.0, 1_800.0], "how long it was in bench_done is not told");
+}
+
+fn by_the_manager(second: i64, words: &str) -> LogLine {
+    LogLine { source: "manager".into(), text: format!("2026/12/01 02:41:35 {words}"), at: at(second) }
+}
+
+fn stays_in(fleet: &Fleet, state: &State) -> Vec<(f64, Outcome)> {
+    let all = only(fleet).stays();
+    all.into_iter().filter(|(of, _)| of == state).map(|(_, stay)| (stay.until_s, stay.outcome)).collect()
+}
+
+#[test]
+fn when_it_began_to_run_stands_in_the_managers_log() {
+    let mut fleet = fleet();
+    let benchmarking = Given::registered("aaaa", 7, 0).params_done(10);
+    fleet.observe(&answer(20, std::slice::from_ref(&benchmarking)));
+    // Dwell sees it again a quarter of an hour after the benchmark.
+    let running = benchmarking.bench_done(2_000, 40.0).running();
+    fleet.observe(&answer(2_900, std::slice::from_ref(&running)));
+    assert_eq!((only(&fleet).entered.basis, only(&fleet).entered.earlier_by_s), (Basis::Observed, 2_880.0));
+    assert!(stays_in(&fleet, &State::BenchDone).is_empty(), "somewhere in between is no length of a stay");
+    // What an instance calls itself is not the manager's word.
+    let spoofed = [
+        by_the_manager(2_005, "[register] new label=[running] uuid=aaaa"),
+        by_the_manager(2_005, "[running] uuid=aaaa of somebody"),
+        LogLine { source: "manager".into(), text: "[running] uuid=aaaa".into(), at: at(2_005) },
+    ];
+    assert_eq!(fleet.note_manager_lines(&spoofed), dwell_fleet::Observed::default());
+    // Said again later, when it was running already.
+    let lines = [by_the_manager(2_006, "[running] uuid=aaaa"), by_the_manager(2_500, "[running] uuid=aaaa")];
+    let observed = fleet.note_manager_lines(&lines);
+    assert_eq!(observed.redated.iter().map(|it| (it.was, it.entry.at)).collect::<Vec<_>>(), [(at(2_900), at(2_006))]);
+    assert_eq!((only(&fleet).entered.at, only(&fleet).entered.basis), (at(2_006), Basis::Manager));
+    assert_eq!(stays_in(&fleet, &State::BenchDone), [(6.0, Outcome::Advanced)]);
+    assert_eq!(fleet.note_manager_lines(&lines), dwell_fleet::Observed::default(), "read again, it is no news");
+    // Of an instance that ran already when Dwell first looked.
+    let mut later = Fleet::new(60.0);
+    later.observe(&answer(4_000, &[running]));
+    assert_eq!(only(&later).entered.basis, Basis::BenchDone);
+    later.note_manager_lines(&lines);
+    assert_eq!((only(&later).entered.at, stays_in(&later, &State::BenchDone)), (at(2_006), vec![(6.0, Outcome::Advanced)]));
+}
+
+#[test]
+fn who_ran_and_was_killed_while_nobody_looked_did_run() {
+    let mut fleet = fleet();
+    let benchmarking = Given::registered("aaaa", 7, 0).params_done(10);
+    fleet.observe(&answer(20, std::slice::from_ref(&benchmarking)));
+    fleet.observe(&answer(9_000, &[benchmarking.bench_done(2_000, 40.0).killed(8_000)]));
+    assert_eq!(stays_in(&fleet, &State::BenchDone), [(6_000.0, Outcome::Killed)]);
+    let observed = fleet.note_manager_lines(&[by_the_manager(2_010, "[running] uuid=aaaa")]);
+    assert_eq!(kinds(&observed), [("running".into(), TransitionKind::Told)]);
+    assert_eq!(stays_in(&fleet, &State::BenchDone), [(10.0, Outcome::Advanced)]);
+}
+
+#[test]
+fn a_change_seen_after_a_long_pause_is_no_exact_stay() {
+    let mut fleet = fleet();
+    let benchmarked = Given::registered("aaaa", 7, 0).params_done(10).bench_done(2_000, 40.0);
+    fleet.observe(&answer(2_030, std::slice::from_ref(&benchmarked)));
+    fleet.observe(&answer(2_900, &[benchmarked.running()]));
+    assert_eq!(stays_in(&fleet, &State::BenchDone), [(30.0, Outcome::Censored)], "so long it was seen in it");
+}
+
+/// A rental whose container registers anew has been rented for long, and loading for a moment.
+#[test]
+fn an_old_start_of_the_rental_is_not_the_start_of_this_loading() {
+    const LONG: i64 = 63_000;
+    let seventeen_hours = |fleet: &Fleet| {
+        let all = fleet.instances().flat_map(|instance| instance.stays());
+        all.filter(|(state, stay)| *state == State::Loading && stay.until_s > 3_600.0).count()
+    };
+    // The killed row of its first life is listed beside it, after it or before it.
+    let first = Given::registered("aaaa", 7, 300).started(0).killed(2_000);
+    let second = Given::registered("bbbb", 7, LONG).started(0);
+    for rows in [[first.clone(), second.clone()], [second.clone(), first]] {
+        let mut fleet = fleet();
+        let observed = fleet.observe(&answer(LONG + 60, &rows));
+        assert_eq!(seventeen_hours(&fleet), 0);
+        let told = observed.transitions.iter().filter(|it| it.entry.state == State::Loading).count();
+        assert_eq!(told, 1, "of its first life alone");
+    }
+    // Nothing of it is listed any more, and nobody saw it load.
+    let mut alone = fleet();
+    alone.observe(&answer(LONG + 60, &[second]));
+    assert_eq!(seventeen_hours(&alone), 0);
+    // The manager has lost its row: it is loading again, since now.
+    let mut lost = fleet();
+    lost.observe(&answer(LONG, &[Given::registered("cccc", 8, 300).started(0).params_done(900)]));
+    let mut nameless = Given::loading(8).started(0);
+    nameless.0.label = Some("C.8".into());
+    lost.observe(&answer(LONG + 10, std::slice::from_ref(&nameless)));
+    assert_eq!((only(&lost).entered.at, only(&lost).entered.basis), (at(LONG + 10), Basis::Observed));
+    lost.observe(&answer(LONG + 200, &[Given::registered("dddd", 8, LONG + 190).started(0)]));
+    assert_eq!(seventeen_hours(&lost), 0);
+    // Who was seen to load for long did so.
+    let mut slow = fleet();
+    slow.observe(&answer(60, &[Given::loading(9).started(0)]));
+    slow.observe(&answer(4_000, &[Given::registered("eeee", 9, 3_990).started(0)]));
+    assert_eq!(seventeen_hours(&slow), 1);
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl History {
         self.connection.execute("DETACH DATABASE other", [])?;
         // Newest readings and stretches may now be others.
         self.gauges_at.clear();
-        self.listed_at.clear();
+        self.written.clear();
         self.watching.clear();
         merged
     }

@@ -53,6 +53,7 @@ static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
         include_str!("time.sql"),
         include_str!("acts.sql"),
         include_str!("rollouts.sql"),
+        include_str!("again.sql"),
     ];
     Migrations::new(steps.map(M::up).into())
 });
@@ -91,8 +92,10 @@ pub struct History {
     rows: HashMap<(FleetId, Key), i64>,
     /// Newest gauge written for each row, for thinning.
     gauges_at: HashMap<i64, i64>,
-    /// Last time each row's identity was written, for thinning.
-    listed_at: HashMap<i64, i64>,
+    /// What of each row stands on disk, for thinning.
+    written: HashMap<i64, record::Written>,
+    /// The newest line of each log that this process was given: another one may keep lines as well.
+    given: HashMap<(FleetId, Option<i64>), i64>,
     /// The stretch of time under watch that this process writes.
     watching: HashMap<FleetId, watched::Stretch>,
     /// Keys are the database's own: nobody watches.
@@ -135,7 +138,8 @@ impl History {
             connection,
             rows: HashMap::new(),
             gauges_at: HashMap::new(),
-            listed_at: HashMap::new(),
+            written: HashMap::new(),
+            given: HashMap::new(),
             watching: HashMap::new(),
             keyed_by_rows: false,
         })

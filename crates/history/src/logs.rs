@@ -1,7 +1,7 @@
 //! The log archive: lines joined to what is kept, read in pages.
 
 use dwell_fleet::{Key, LINE_BYTES_MAX, LogLine, Timestamp, merge_tail};
-use rusqlite::{ToSql, params_from_iter};
+use rusqlite::{ToSql, Transaction, params_from_iter};
 
 use crate::{FleetId, History, HistoryError, ms, time};
 
@@ -14,14 +14,29 @@ pub enum LogOwner {
     Instance(Key),
 }
 
+/// How much of a buffer a reading shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Everything that the buffer holds, and it was never full.
+    Whole,
+    /// As much as the manager gives; the buffer may have dropped older lines.
+    Most,
+    /// The newest lines, as many as were asked for.
+    Part,
+}
+
 /// What a reading added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// Lines that were new, oldest first.
+    /// Lines that this process was not given before, oldest first: those that were new, and those that another process has kept.
     pub lines: Vec<LogLine>,
-    /// Lines may be missing before them: more arrived between two readings than one reading shows.
+    /// Lines may be missing before them: more arrived between two readings than one reading shows. Nothing was kept of a reading of
+    /// a part: the whole shows more.
     pub gap: bool,
 }
+
+/// Lines kept by another process that are given at once.
+const CAUGHT_UP_MAX: i64 = 20_000;
 
 /// A kept line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +75,30 @@ impl History {
         whole_buffer: bool,
         run_started_at: Option<Timestamp>,
     ) -> Result<Appended, HistoryError> {
+        let extent = if whole_buffer { Extent::Whole } else { Extent::Most };
+        self.append(fleet, owner, fetched, extent, run_started_at)
+    }
+
+    /// Keeps a reading of the newest lines of a log, fewer than the manager would give. Where lines are missing before them nothing is
+    /// kept: a reading of all of them has them perhaps.
+    pub fn append_part(
+        &mut self,
+        fleet: FleetId,
+        owner: LogOwner,
+        fetched: &[LogLine],
+        run_started_at: Option<Timestamp>,
+    ) -> Result<Appended, HistoryError> {
+        self.append(fleet, owner, fetched, Extent::Part, run_started_at)
+    }
+
+    fn append(
+        &mut self,
+        fleet: FleetId,
+        owner: LogOwner,
+        fetched: &[LogLine],
+        extent: Extent,
+        run_started_at: Option<Timestamp>,
+    ) -> Result<Appended, HistoryError> {
         let row = match owner {
             LogOwner::Manager => None,
             LogOwner::Instance(key) => match self.row_of(fleet, key) {
@@ -79,7 +118,16 @@ impl History {
             .collect::<Result<_, _>>()?;
         known.reverse();
         let cut: Vec<LogLine> = fetched.iter().map(within_limit).collect();
-        let merged = merge_tail(&known, &cut, whole_buffer);
+        let merged = merge_tail(&known, &cut, extent == Extent::Whole);
+        if merged.gap && extent == Extent::Part {
+            return Ok(Appended { lines: Vec::new(), gap: true });
+        }
+        let newest = |transaction: &Transaction<'_>| -> Result<i64, rusqlite::Error> {
+            transaction
+                .prepare_cached("SELECT coalesce(max(id), 0) FROM log_line WHERE fleet = ?1 AND instance IS ?2")?
+                .query_row((fleet.0, row), |row| row.get(0))
+        };
+        let before = newest(&transaction)?;
         {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO log_line (fleet, instance, source, at_ms, text, after_gap) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -90,8 +138,24 @@ impl History {
                 words.execute((transaction.last_insert_rowid(), &line.text))?;
             }
         }
+        let mut lines = Vec::new();
+        // Of an instance that another process has seen before this one all of its lines.
+        let given = self.given.get(&(fleet, row)).copied().unwrap_or(0);
+        if given < before {
+            lines = transaction
+                .prepare_cached(
+                    "SELECT source, text, at_ms FROM log_line WHERE fleet = ?1 AND instance IS ?2 AND id > ?3 AND id <= ?4
+                     ORDER BY id DESC LIMIT ?5",
+                )?
+                .query_map((fleet.0, row, given, before, CAUGHT_UP_MAX), read_line)?
+                .collect::<Result<_, _>>()?;
+            lines.reverse();
+        }
+        let last = newest(&transaction)?;
         transaction.commit()?;
-        Ok(Appended { lines: cut[merged.new_from..].to_vec(), gap: merged.gap })
+        self.given.insert((fleet, row), last);
+        lines.extend_from_slice(cut.get(merged.new_from..).unwrap_or_default());
+        Ok(Appended { lines, gap: merged.gap })
     }
 
     /// Reads kept lines, oldest first.

@@ -1,21 +1,37 @@
 //! Writing what one answer brought, in one transaction.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use dwell_fleet::{FlagChange, Gap, Instance, Key, ManagerRun, Timestamp, Transition};
+use dwell_fleet::{
+    FlagChange, Gap, Instance, Key, ManagerRun, ONE_READING_S, Presence, Redated, STATUS_CHARACTERS_MAX, Timestamp, Transition,
+};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use crate::watched::carry_on;
 use crate::{FleetId, History, HistoryError, ms};
 
-/// The time an unchanged instance was last listed is written at most this often, ms.
-const LISTED_EVERY_MS: i64 = 60_000;
+/// What changes with every reading of an otherwise unchanged instance is written at most this often, ms.
+const WRITTEN_EVERY_MS: i64 = 60_000;
 
 /// Two readings of vast.ai's record closer than this are one, dated by two watchers, ms.
-pub(crate) const ONE_READING_MS: i64 = 10_000;
+pub(crate) const ONE_READING_MS: i64 = (ONE_READING_S * 1000.0) as i64;
 
-/// Longest status message kept, characters.
-const STATUS_CHARACTERS_MAX: usize = 500;
+/// Longest text kept of what a row says of an instance, characters.
+const TEXT_CHARACTERS_MAX: usize = STATUS_CHARACTERS_MAX;
+
+/// What of an instance stands on disk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Written {
+    /// When all of it was written last.
+    at: i64,
+    /// What of it matters at once.
+    digest: u64,
+    /// Lines in the manager's buffer, lines when it was last read, and when; and the newest list that has its rental.
+    moving: Moving,
+}
+
+type Moving = (Option<i64>, Option<i64>, Option<i64>, Option<i64>);
 
 /// What one answer of the dashboard brought.
 #[derive(Debug, Clone)]
@@ -26,12 +42,18 @@ pub struct Answer<'a> {
     pub instances: Vec<&'a Instance>,
     /// Changes of state.
     pub transitions: &'a [Transition],
+    /// Entries that turned out to be dated elsewhere.
+    pub redated: &'a [Redated],
     /// Instances that turned out to be another.
     pub merged: &'a [(Key, Key)],
     /// Time without answers before it.
     pub gap: Option<Gap>,
     /// The manager's present run.
     pub run: ManagerRun,
+    /// Age of the manager's copy of vast.ai's list, seconds.
+    pub vast_cache_age_s: Option<f64>,
+    /// The manager's clock minus the operator's, seconds.
+    pub clock_skew_s: Option<f64>,
     /// Flags raised, changed or cleared.
     pub flags: &'a [FlagChange],
 }
@@ -39,24 +61,35 @@ pub struct Answer<'a> {
 impl History {
     /// Writes an answer.
     pub fn record(&mut self, fleet: FleetId, answer: &Answer<'_>) -> Result<(), HistoryError> {
-        let changed: std::collections::HashSet<Key> = answer.transitions.iter().map(|transition| transition.key).collect();
         let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let as_of = ms(answer.as_of);
-        let (mut rows, mut gauges, mut listed) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut gauges, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for instance in &answer.instances {
             let known = self.rows.get(&(fleet, instance.key)).copied();
-            let fresh = known
-                .and_then(|row| self.listed_at.get(&row))
-                .is_some_and(|at| (as_of - at).abs() < LISTED_EVERY_MS && !changed.contains(&instance.key));
-            let row = match known {
-                Some(row) if fresh => row,
+            let listed = instance.presence == Presence::Listed && instance.last_listed_at == answer.as_of;
+            let now = Written { at: as_of, digest: digest(instance, listed), moving: moving(instance) };
+            let before = known.and_then(|row| self.written.get(&row));
+            let row = match (known, before) {
+                (Some(row), Some(before)) if before.digest == now.digest && (as_of - before.at).abs() < WRITTEN_EVERY_MS => {
+                    if before.moving != now.moving {
+                        let (buffered, read, at, listed_at) = now.moving;
+                        transaction
+                            .prepare_cached(
+                                "UPDATE seen SET buffered = ?2, read_lines = ?3, read_ms = ?4, rental_listed_ms = ?5 WHERE instance = ?1",
+                            )?
+                            .execute((row, buffered, read, at, listed_at))?;
+                        written.push((row, Written { at: before.at, ..now }));
+                    }
+                    row
+                }
                 _ => {
                     let row = upsert(&transaction, fleet, known, instance)?;
-                    listed.push((row, as_of));
+                    write_seen(&transaction, row, instance, listed)?;
+                    written.push((row, now));
                     row
                 }
             };
-            if known.is_none() {
+            if known != Some(row) {
                 rows.push((instance.key, row));
             }
             if let Some(at) = gauge(&transaction, row, instance, self.gauges_at.get(&row).copied())? {
@@ -70,6 +103,23 @@ impl History {
                 write_transition(&transaction, row, transition)?;
             }
         }
+        for redated in answer.redated {
+            if let Some(row) = row_of(redated.key) {
+                transaction
+                    .prepare_cached(
+                        "UPDATE OR REPLACE transition SET at_ms = ?4, basis = ?5, earlier_by_s = ?6
+                         WHERE instance = ?1 AND to_state = ?2 AND at_ms = ?3",
+                    )?
+                    .execute(params![
+                        row,
+                        redated.entry.state.as_str(),
+                        ms(redated.was),
+                        ms(redated.entry.at),
+                        redated.entry.basis.as_str(),
+                        redated.entry.earlier_by_s,
+                    ])?;
+            }
+        }
         for (gone, into) in answer.merged {
             if let (Some(gone), Some(into)) = (row_of(*gone), row_of(*into)) {
                 transaction.execute("UPDATE instance SET merged_into = ?2 WHERE id = ?1", (gone, into))?;
@@ -80,6 +130,11 @@ impl History {
                 write_flag(&transaction, row, change, as_of)?;
             }
         }
+        transaction
+            .prepare_cached(
+                "UPDATE fleet SET answered_ms = ?2, vast_age_s = ?3, first_skew_s = coalesce(first_skew_s, ?4) WHERE id = ?1",
+            )?
+            .execute((fleet.0, as_of, answer.vast_cache_age_s, answer.clock_skew_s))?;
         // A gap between two answers of one process lies within its stretch.
         let stretch = carry_on(&transaction, fleet, self.watching.get(&fleet).copied(), as_of)?;
         if let Some(gap) = answer.gap {
@@ -98,7 +153,7 @@ impl History {
         // Only what is on disk is remembered as written.
         self.rows.extend(rows.into_iter().map(|(key, row)| ((fleet, key), row)));
         self.gauges_at.extend(gauges);
-        self.listed_at.extend(listed);
+        self.written.extend(written);
         self.watching.insert(fleet, stretch);
         Ok(())
     }
@@ -145,7 +200,6 @@ fn upsert(
         (None, Some(known)) => Some(known),
         (None, None) => vast_id.map(by_vast).transpose()?.flatten(),
     };
-    let cut = |text: &str| text.chars().take(STATUS_CHARACTERS_MAX).collect::<String>();
     let status = instance.vast.status_msg.as_deref().map(cut);
     let number = |id: Option<u64>| id.and_then(|id| i64::try_from(id).ok());
     let id = match found {
@@ -194,6 +248,109 @@ fn upsert(
             instance.row.kill_reason.as_deref().map(cut),
         ])?;
     Ok(id)
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(TEXT_CHARACTERS_MAX).collect()
+}
+
+fn moving(instance: &Instance) -> Moving {
+    let lines = |lines: Option<u64>| lines.and_then(|lines| i64::try_from(lines).ok());
+    let log = &instance.log;
+    (lines(log.buffered), lines(log.read_lines), log.read_at.map(ms), instance.rental.listed_at.map(ms))
+}
+
+/// What of an instance is written as soon as it changes. What readings move all the time is not among it: gauges, and when it was
+/// last listed, which is the time of the answer as long as it is listed.
+fn digest(instance: &Instance, listed: bool) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let bits = |value: Option<f64>| value.map(f64::to_bits);
+    let (row, vast) = (&instance.row, &instance.vast);
+    (listed, instance.unflagged_in_a_row.min(UNFLAGGED_MOST), &instance.uuid, instance.vast_id, &instance.state)
+        .hash(&mut hasher);
+    if let Presence::Missing { since, answers } = instance.presence {
+        (ms(since), answers).hash(&mut hasher);
+    }
+    let entered = &instance.entered;
+    (ms(entered.at), entered.basis, entered.earlier_by_s.to_bits(), instance.ledger.entries().len()).hash(&mut hasher);
+    (row.vast.kept_id, instance.rental.ended_at, instance.rental.acknowledged_at).hash(&mut hasher);
+    (row.vast_id, &row.label, row.runner_id, bits(row.min_rate_proofs_per_h), bits(row.bench_rate_proofs_per_h))
+        .hash(&mut hasher);
+    (row.registered_at, row.param_done_at, row.bench_done_at, row.killed_at, &row.kill_reason).hash(&mut hasher);
+    (instance.status.first_at, instance.status.changed, &vast.status_msg, vast.start_date, bits(vast.dollars_per_h))
+        .hash(&mut hasher);
+    (&vast.gpu_name, vast.num_gpus, vast.machine_id, vast.host_id, &vast.geolocation, bits(vast.inet_down_mbps))
+        .hash(&mut hasher);
+    (&vast.ssh_command, &vast.public_ip, &vast.driver_version, bits(vast.cpu_ram_mib)).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// More assessments in a row without a flag are as good as so many.
+const UNFLAGGED_MOST: u8 = 2;
+
+fn write_seen(transaction: &Transaction<'_>, row: i64, instance: &Instance, listed: bool) -> Result<(), rusqlite::Error> {
+    let (missing_since, missing_answers) = match instance.presence {
+        Presence::Listed => (None, 0),
+        Presence::Missing { since, answers } => (Some(ms(since)), answers),
+    };
+    let (told, vast, status) = (&instance.row, &instance.vast, &instance.status);
+    let number = |value: Option<u64>| value.and_then(|value| i64::try_from(value).ok());
+    let (buffered, read_lines, read_at, rental_listed_at) = moving(instance);
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO seen (instance, listed, missing_answers, missing_since_ms, unflagged, matched, vast_told_ms,
+                 status_first_ms, status_last_ms, status_before_ms, status_changed_ms, runner_id, min_rate, bench_rate,
+                 registered_ms, param_done_ms, bench_done_ms, killed_ms, ssh_command, gpu_util, gpu_temp, gpu_ram_mib, cuda_version,
+                 inet_up_mbps, cpu_util, mem_usage_gb, mem_limit_gb, disk_space_gb, gpu_mem_bw_gb_s, driver_version, reliability,
+                 start_ms, gpu_frac, public_ip, buffered, read_lines, read_ms, kept_vast_id, rental_listed_ms, rental_ended_ms,
+                 rental_known_ms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
+                 ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41)",
+        )?
+        .execute(params![
+            row,
+            listed,
+            missing_answers,
+            missing_since,
+            instance.unflagged_in_a_row.min(UNFLAGGED_MOST),
+            told.vast_id.is_some(),
+            instance.vast_told_at.map(ms),
+            status.first_at.map(ms),
+            status.last_at.map(ms),
+            status.changed.map(|(before, _)| ms(before)),
+            status.changed.map(|(_, after)| ms(after)),
+            number(told.runner_id),
+            told.min_rate_proofs_per_h,
+            told.bench_rate_proofs_per_h,
+            told.registered_at.map(ms),
+            told.param_done_at.map(ms),
+            told.bench_done_at.map(ms),
+            told.killed_at.map(ms),
+            vast.ssh_command.as_deref().map(cut),
+            vast.gpu_util_percent,
+            vast.gpu_temp_c,
+            vast.gpu_ram_mib,
+            vast.cuda_version,
+            vast.inet_up_mbps,
+            vast.cpu_util_percent,
+            vast.mem_usage_gb,
+            vast.mem_limit_gb,
+            vast.disk_space_gb,
+            vast.gpu_mem_bw_gb_s,
+            vast.driver_version.as_deref().map(cut),
+            vast.reliability,
+            vast.start_date.map(ms),
+            vast.gpu_frac,
+            vast.public_ip.as_deref().map(cut),
+            buffered,
+            read_lines,
+            read_at,
+            number(told.vast.kept_id.map(|id| id.0)),
+            rental_listed_at,
+            instance.rental.ended_at.map(ms),
+            instance.rental.acknowledged_at.map(ms),
+        ])?;
+    Ok(())
 }
 
 fn gauge(

@@ -48,9 +48,12 @@ struct Soak {
 /// What an answer brought, as a watch keeps it.
 fn answer_of<'a>(fleet: &'a Fleet, as_of: Timestamp, observed: &'a Observed, flags: &'a [FlagChange]) -> Answer<'a> {
     Answer {
+        vast_cache_age_s: fleet.vast_cache_age_s(),
+        clock_skew_s: None,
         as_of,
         instances: fleet.instances().collect(),
         transitions: &observed.transitions,
+        redated: &observed.redated,
         merged: &observed.merged,
         gap: observed.gap,
         run: fleet.manager_run(),
@@ -137,10 +140,17 @@ impl Soak {
                         let Some(as_of) = fleet.as_of() else { continue };
                         self.history.record(self.fleet, &answer_of(fleet, as_of, &observed, &flags)).unwrap();
                     }
-                    Effect::KeepLines { key, lines, whole_buffer } => {
+                    Effect::KeepLines { key, lines, whole_buffer, part } => {
                         let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
                         let run = self.watch.fleet().manager_run().started_at;
-                        let kept = self.history.append_lines(self.fleet, owner, &lines, whole_buffer, run).unwrap();
+                        let kept = match part {
+                            true => self.history.append_part(self.fleet, owner, &lines, run).unwrap(),
+                            false => self.history.append_lines(self.fleet, owner, &lines, whole_buffer, run).unwrap(),
+                        };
+                        if part && kept.gap {
+                            events.push(Event::Unjoined { key });
+                            continue;
+                        }
                         events.extend(key.map(|key| Event::LinesKept { key, lines: kept.lines }));
                     }
                     Effect::Publish => {}

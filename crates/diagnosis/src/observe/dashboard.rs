@@ -233,10 +233,12 @@ impl Gather<'_> {
         let vast: &VastFacts = &instance.row.vast;
         let read_at = around.vast_cache_age_s.map_or(at, |age_s| shift(at, -age_s));
         self.record_texts(vast.status_msg.as_deref(), channel, read_at);
-        if self.phase == Phase::Loading && seconds_between(instance.first_seen_at, at) > 5.0 * MINUTE {
-            let moved = instance.status_changed_at.is_some_and(|changed| seconds_between(changed, at) < 5.0 * MINUTE);
+        // Nobody knows of one reading alone that it is like the ones before.
+        if self.phase == Phase::Loading
+            && let Some(stands) = instance.status.stands(5.0 * MINUTE)
+        {
             let text = format!("status_msg: {}", cut(vast.status_msg.as_deref().unwrap_or("null")));
-            self.note(fact::STATUS_STANDS, !moved, channel, read_at, FRESH_VAST_S, text);
+            self.note(fact::STATUS_STANDS, stands, channel, read_at, FRESH_VAST_S, text);
         }
         if let Some(version) = &vast.driver_version {
             self.driver(version, channel, read_at);

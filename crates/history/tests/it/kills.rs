@@ -193,7 +193,9 @@ fn as_before(path: &Path) {
     connection
         .execute_batch(
             "DROP TABLE log_search; DROP TABLE watched; DROP TABLE upkeep; DROP INDEX transition_by_life; DROP INDEX instance_by_listed;
-             DROP INDEX flag_leaking; DROP TABLE act; DROP TABLE rollout_item; DROP TABLE rollout; PRAGMA user_version = 4;",
+             DROP INDEX flag_leaking; DROP TABLE act; DROP TABLE rollout_item; DROP TABLE rollout; DROP TABLE seen;
+             ALTER TABLE fleet DROP COLUMN answered_ms; ALTER TABLE fleet DROP COLUMN vast_age_s;
+             ALTER TABLE fleet DROP COLUMN first_skew_s; PRAGMA user_version = 4;",
         )
         .unwrap();
 }

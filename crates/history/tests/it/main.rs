@@ -50,9 +50,12 @@ pub(crate) fn watch(history: &mut History, id: FleetId, fleet: &mut Fleet, secon
         as_of: at(second),
         instances: fleet.instances().collect(),
         transitions: &observed.transitions,
+        redated: &observed.redated,
         merged: &observed.merged,
         gap: observed.gap,
         run: ManagerRun::default(),
+        vast_cache_age_s: fleet.vast_cache_age_s(),
+        clock_skew_s: None,
         flags: &flags,
     };
     history.record(id, &answer).unwrap();
