@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use dwell_commands::{Pace, Scenario, VirtualFleet};
+use dwell_commands::{Look, Pace, Scenario, VirtualFleet};
+use dwell_fake_manager::{Behaviour, FakeManager, Options};
+use dwell_history::{ActEntry, History};
 
 /// Every condition that stood at any look, with how often.
 fn seen(scenario: &str, hours: f64) -> BTreeMap<String, usize> {
@@ -57,4 +59,49 @@ fn a_list_that_fails_hangs_or_comes_short_is_a_condition() {
 fn a_manager_that_starts_anew_is_not_called_blind() {
     let seen = seen("manager-restart", 1.5);
     assert!(seen.keys().all(|it| it == "passing vast-list-missing" || it == "blind manager-unreachable"), "{seen:?}");
+}
+
+/// Destroyed at vast.ai by Dwell, the manager finds rentals gone and writes their rows off: the journal says who ordered it.
+#[tokio::test]
+async fn what_dwells_own_journal_has_ordered_is_no_write_off() {
+    let manager = FakeManager::serve(Options::default());
+    let uuids: Vec<String> = (31_000_010..31_000_015).map(|number| manager.running(number)).collect();
+    manager.cycle();
+    let folder = tempfile::tempdir().unwrap();
+    let read = async || {
+        let mut look = Look::at(Some(&manager.url()), None, Some(folder.path().to_owned()), None).unwrap();
+        look.read(None).await.unwrap()
+    };
+    assert_eq!(read().await.conditions, []);
+    let before = dwell_commands::now();
+    manager.account(|account| account.list = Behaviour::prints("[]"));
+    manager.cycle();
+    let kinds = |view: &dwell_commands::dto::FleetView| view.conditions.iter().map(|it| it.kind.clone()).collect::<Vec<_>>();
+    assert_eq!(kinds(&read().await), ["fleet-written-off"]);
+    let order = |uuid: &str, phase: &str| ActEntry {
+        id: 0,
+        plan: "plan".to_owned(),
+        at: before,
+        who: "operator".to_owned(),
+        process: "1".to_owned(),
+        why: "moved".to_owned(),
+        fleet: manager.url(),
+        simulated: None,
+        deed: "destroy".to_owned(),
+        deed_text: None,
+        target: uuid.to_owned(),
+        uuid: Some(uuid.to_owned()),
+        vast_id: None,
+        machine: None,
+        dollars_per_h: None,
+        phase: phase.to_owned(),
+        text: String::new(),
+    };
+    let history = History::open(&folder.path().join("history.sqlite3")).unwrap();
+    uuids.iter().for_each(|uuid| history.add_act(&order(uuid, "planned")).unwrap());
+    assert_eq!(kinds(&read().await), ["fleet-written-off"], "what was only planned was not done");
+    uuids.iter().for_each(|uuid| history.add_act(&order(uuid, "sent")).unwrap());
+    let view = read().await;
+    assert_eq!(kinds(&view), [""; 0]);
+    assert!(view.instances.iter().all(|row| row.flag.is_none()) && view.instances.len() == 5);
 }
