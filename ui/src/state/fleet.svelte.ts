@@ -78,11 +78,6 @@ class FleetState {
     return asOf + Math.max(0, clock.now - Date.parse(head.received_at));
   }
 
-  /** Nothing has been read of it: what it is now is not known. */
-  get unread(): boolean {
-    return this.head !== undefined && this.head.as_of === null;
-  }
-
   /** Something hides what is asked: that nothing is seen does not mean that there is nothing. */
   get unknown(): boolean {
     return (this.head?.conditions ?? []).some((condition) => condition.is_unknown);
