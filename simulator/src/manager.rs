@@ -167,6 +167,8 @@ impl Manager {
             self.log.drain(..MANAGER_LOG_LINES_MAX / 10);
         }
         let text = format!("{} {}", now.strftime("%Y/%m/%d %H:%M:%S"), text.as_ref());
+        #[cfg(test)]
+        crate::world::heard::hear(dwell_real_texts::Place::Manager, &text);
         self.log.push_back(Line { src: Cow::Borrowed("manager"), text: text.into(), at_ms: now.as_millisecond() });
     }
 

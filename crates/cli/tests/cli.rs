@@ -36,6 +36,9 @@ mod kept;
 #[path = "parts/real.rs"]
 mod real;
 
+#[path = "parts/texts.rs"]
+mod texts;
+
 #[path = "parts/watching.rs"]
 mod watching;
 
@@ -193,7 +196,10 @@ fn logs_of_a_manager_that_is_gone_are_still_shown() {
     let first = sim.run(&["logs", "29d213df", "--source", "cuzk", "-n", "3"]);
     let lines = text(&first.stdout);
     assert_eq!(lines.lines().count(), 3, "{lines}");
-    assert!(lines.contains("INFO cuzk: proof") && !lines.contains('\u{1b}'), "colour codes of the instance are gone: {lines:?}");
+    assert!(
+        lines.contains("INFO cuzk_core::engine: Phase 7") && !lines.contains('\u{1b}'),
+        "colour codes of the instance are gone: {lines:?}"
+    );
     let url = sim.url.clone();
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(sim.folder.path().join("history.sqlite3"), folder.path().join("history.sqlite3")).unwrap();

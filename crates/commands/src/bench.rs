@@ -26,10 +26,10 @@ impl Watched {
     pub fn with_logs_and_looks(mut self) -> Self {
         let at = self.watch.fleet().as_of().unwrap_or(Timestamp::UNIX_EPOCH);
         let words = [
-            "Params: 12.0 of 100.0 GiB",
-            "INFO cuzk: loading SRS from disk",
-            "proof 3/12: 101.2s self-check 10/10",
-            "waiting for the daemon at unix:/run/cuzk.sock",
+            "[#2089b0 12.0GiB/100.0GiB(12%) CN:16 DL:48MiB ETA:31m]",
+            "INFO cuzk_core::srs_manager: loading SRS from disk circuit_id=porep-32g",
+            "  [3/12] COMPLETED \u{2014} 101.2s (prove=98123 ms, queue=3 ms)",
+            "Error: failed to connect to daemon via unix socket",
         ];
         let keys: Vec<_> = self.watch.fleet().instances().map(|instance| instance.key).collect();
         for (number, key) in keys.into_iter().enumerate() {

@@ -1,9 +1,9 @@
 //! What is kept of each instance for its diagnosis: what its log has said, and what was asked on purpose.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use dwell_diagnosis::{Around, Case, Diagnosis, ManagerSignals, Outside, Signals, diagnose};
+use dwell_diagnosis::{Around, Case, Diagnosis, ManagerSignals, Outside, Role, Signals, diagnose};
 use dwell_fleet::look::{Asked, Looks};
 use dwell_fleet::{Fleet, Instance, Key, LogLine, State, Timestamp, seconds_between};
 
@@ -22,6 +22,8 @@ type Reading = (Option<u64>, Option<u64>);
 pub(crate) struct Casebook {
     signals: HashMap<Key, Signals>,
     manager: Arc<ManagerSignals>,
+    /// What programs are for that were seen on some machine, by names that are known.
+    roles_seen: BTreeSet<Role>,
     looks: HashMap<Key, Looks>,
     readings: HashMap<Key, Reading>,
     readings_changed_at: Option<Timestamp>,
@@ -108,6 +110,7 @@ impl Casebook {
                 if let Some(built) = built {
                     self.images.insert(key, built);
                 }
+                self.roles_seen.extend(answer.seen.iter().flat_map(|seen| Role::seen_on(seen)));
                 push(&mut looks.host, &mut looks.host_before, Asked { at, answer });
             }
             Answered::Prover(answer) => push(&mut looks.prover, &mut looks.prover_before, Asked { at, answer }),
@@ -135,6 +138,7 @@ impl Casebook {
             telemetry_zeros_at: self.zeros_at,
             telemetry_unchanged_since: self.readings_changed_at,
             newest_image: self.images.values().max().map(|newest| (*newest, self.images.len())),
+            roles_seen: self.roles_seen.clone(),
             manager: Arc::clone(&self.manager),
         };
         Around::of(fleet, outside, |key| self.signals.get(&key))

@@ -176,6 +176,8 @@ struct Cases {
     closed: BTreeMap<u64, Vec<Investigation>>,
     flagged: BTreeSet<(u64, String)>,
     ending: bool,
+    /// A well machine was looked at, to compare with.
+    control_made: bool,
 }
 
 /// Faults that were there at a time, of those that ever struck it. What has passed is not the cause of what is seen now.
@@ -279,6 +281,9 @@ impl Cases {
 
     /// Makes the looks that are proposed, best first, until none is or something is confirmed alone.
     fn go_on(&mut self, fleet: &mut VirtualFleet, begin: Timestamp, last: bool) {
+        if !self.open.is_empty() && !self.control_made {
+            self.control_made = fleet.look_at_a_well_one();
+        }
         let mut around = None;
         for mut open in std::mem::take(&mut self.open) {
             let around = around.get_or_insert_with(|| fleet.around());

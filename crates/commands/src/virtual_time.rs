@@ -1,7 +1,7 @@
 //! The watch loop over a simulated world in virtual time: as fast as the CPU allows, the same result for the same seed.
 
 use dwell_diagnosis::{Around, Check, Diagnosis};
-use dwell_fleet::{Fleet, Key, Timestamp, shift};
+use dwell_fleet::{Fleet, Key, State, Timestamp, shift};
 use dwell_history::{FleetId, History, HistoryError};
 use dwell_simulator::{Scenario, World};
 use dwell_wire as wire;
@@ -107,6 +107,17 @@ impl VirtualFleet {
         let asked = !looked.is_empty();
         looked.into_iter().for_each(|it| self.watch.casebook_mut().note_look(key, at, it.answered));
         asked
+    }
+
+    /// Looks at the machine of one that runs and is not flagged, one that ships its log if there is one: what a sick machine
+    /// lacks shows beside a well one. False where there is none.
+    pub(crate) fn look_at_a_well_one(&mut self) -> bool {
+        let well = self.watch.fleet().instances().filter(|instance| {
+            let assessment = instance.assessment.as_ref();
+            instance.state == State::Running && assessment.is_some_and(|assessment| assessment.flag.is_none())
+        });
+        let key = well.max_by_key(|instance| (instance.log.newest.len(), instance.key)).map(|instance| instance.key);
+        key.is_some_and(|key| self.ask(key, Check::Ssh))
     }
 
     /// What an operator would see now.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use dwell_fleet::{Fleet, Instance, Key, Presence, State, Timestamp, seconds_between, shift};
 
+use crate::programs::Role;
 use crate::signals::{ManagerSignals, Signals};
 
 /// Rows killed within so many seconds of each other went together.
@@ -55,6 +56,8 @@ pub struct Around {
     pub usual_rate_of_all: Option<f64>,
     /// When the newest image that was seen on any machine was built, and on how many machines one was seen.
     pub newest_image: Option<(Timestamp, usize)>,
+    /// What programs are for that were seen on some machine, by names that are known.
+    pub roles_seen: BTreeSet<Role>,
     rates: ByKind,
     proofs: ByKind,
 }
@@ -78,6 +81,8 @@ pub struct Outside {
     pub telemetry_unchanged_since: Option<Timestamp>,
     /// When the newest image that was seen on any machine was built, and on how many machines one was seen.
     pub newest_image: Option<(Timestamp, usize)>,
+    /// What programs are for that were seen on some machine.
+    pub roles_seen: BTreeSet<Role>,
     /// What the manager's log has said.
     pub manager: Arc<ManagerSignals>,
 }
@@ -107,6 +112,7 @@ impl Around {
             manager_started_at: fleet.manager_run().started_at.filter(|_| fleet.manager_run().from_its_log),
             manager: outside.manager,
             newest_image: outside.newest_image,
+            roles_seen: outside.roles_seen,
             ..Self::default()
         };
         let mut killed: Vec<(Timestamp, Key)> = Vec::new();

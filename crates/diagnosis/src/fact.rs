@@ -138,6 +138,8 @@ facts! {
     RETURNED_CARRIAGES "returned-carriages" Words [L S] 0.005: "a progress bar is drawn in one line without end" / "its lines end";
     LINES_IN_A_BURST "lines-in-a-burst" Pace [L] 0.02: "many lines arrived at once after a pause" / "its lines arrived as they were written";
     PUSH_CUT "push-cut" Pace [L] 0.003: "a push of lines reached the 256 KiB at which the manager cuts" / "no push reached the size at which the manager cuts";
+    DONE_UNHEARD "done-unheard" Words [L S] 0.01: "its benchmark ended minutes ago, and the manager has not heard of it" / "the manager has heard of its benchmark's end, or it has not ended";
+    DAEMON_STARTS_AGAIN "daemon-starts-again" Words [L S] 0.01: "the prover daemon has started four times or more within half an hour" / "the prover daemon does not start again and again";
     STARTED_OVER "started-over" Words [L S M] 0.01: "its container was started again after it had reached this state" / "its container was not started again since";
     REGISTERED_UNHEARD "registered-unheard" Words [S L] 0.01: "it says that it registered, and the manager does not list it so" / "it does not say that it registered";
     BEATEN_TO_IT "reported-by-another" Words [L] 0.005: "a benchmark was reported that its log does not show" / "its log shows the benchmark that was reported";

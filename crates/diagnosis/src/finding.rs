@@ -108,7 +108,7 @@ pub fn findings(case: Case<'_>, diagnosis: &Diagnosis) -> Vec<Finding> {
         let text = "Its row has lost its match in the manager's copy of vast.ai's list.".to_owned();
         add("lost-match", Lane::FindOut, None, instance.vast_told_at, text, "vast_id: 0");
     }
-    if let Some(it) = seen(Fact::said("summary")).filter(|_| diagnosis.seen.phase == Some(Phase::ParamsDone)) {
+    if let Some(it) = seen(fact::DONE_UNHEARD).filter(|_| diagnosis.seen.phase == Some(Phase::ParamsDone)) {
         let text = "Its log has the benchmark's summary and the manager still waits for the report.".to_owned();
         add("done-but-unheard", Lane::FindOut, None, Some(it.at), text, &it.reference);
     }

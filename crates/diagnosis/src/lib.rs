@@ -14,6 +14,7 @@ mod fact;
 mod finding;
 mod kill;
 mod observe;
+mod programs;
 mod signals;
 mod signature;
 
@@ -28,5 +29,6 @@ pub use fact::{Fact, FactKind, Witness};
 pub use finding::{Finding, Lane, findings};
 pub use kill::{KillTold, KilledBy};
 pub use observe::{Case, ChannelState, Observation, Seen, observe};
+pub use programs::Role;
 pub use signals::{ManagerSignals, Signals};
-pub use signature::{SIGNATURES, Said, Signature, Written, matches, said};
+pub use signature::{Basis, SIGNATURES, Said, Signature, Written, matches, said};

@@ -15,6 +15,8 @@ const BURST_LINES: usize = 60;
 const BURST_PAUSE_S: f64 = 240.0;
 /// The manager cuts a push here, bytes.
 const PUSH_BYTES: usize = 256 * 1024;
+/// The prover daemon's first line. Source: prover source, `cuzk-daemon`.
+pub(crate) const DAEMON_STARTS: &str = "cuzk-daemon starting";
 /// A pause in the manager's log from which lines may be missing, seconds.
 const HOLE_FROM_S: f64 = 300.0;
 /// Dated lines whose clock is compared with the manager's.
@@ -28,6 +30,8 @@ pub struct Signals {
     said: BTreeMap<&'static str, Said>,
     proofs: VecDeque<f64>,
     first_proofs: Vec<f64>,
+    /// When the prover daemon last started, by its first line.
+    daemon_starts: VecDeque<Timestamp>,
     /// Of its latest lines that carry a date: when they arrived, and by how many seconds later than they are dated.
     dated: VecDeque<(Timestamp, f64)>,
     instant: Option<(Timestamp, usize, usize, Option<Timestamp>)>,
@@ -83,9 +87,7 @@ pub(crate) fn proof_seconds(text: &str) -> Option<f64> {
         let digits = rest.split(|letter: char| !letter.is_ascii_digit()).find(|word| word.len() >= 3)?;
         digits.parse::<f64>().ok()? / 1000.0
     } else {
-        let (_, rest) = text.split_once("proof ")?;
-        let words = rest.split_whitespace().take(6);
-        words.filter_map(|word| word.trim_end_matches(',').strip_suffix('s')?.parse().ok()).next()?
+        return None;
     };
     (0.1..86_400.0).contains(&seconds).then_some(seconds)
 }
@@ -117,6 +119,12 @@ impl Signals {
     fn note_line(&mut self, line: &LogLine) {
         for signature in matches(Written::InInstanceLog, &line.text) {
             Said::gather(&mut self.said, signature, line);
+        }
+        if line.text.contains(DAEMON_STARTS) {
+            self.daemon_starts.push_back(line.at);
+            if self.daemon_starts.len() > PROOFS_KEPT {
+                self.daemon_starts.pop_front();
+            }
         }
         if let Some(seconds) = proof_seconds(&line.text) {
             if self.first_proofs.len() < PROOFS_KEPT {
@@ -160,6 +168,17 @@ impl Signals {
         {
             self.burst = Some((at, count, sum));
         }
+    }
+
+    /// When the prover daemon last started.
+    pub fn daemon_started_at(&self) -> Option<Timestamp> {
+        self.daemon_starts.back().copied()
+    }
+
+    /// How often it has started within so many seconds before its latest start, that one included.
+    pub fn daemon_starts(&self, within_s: f64) -> usize {
+        let Some(newest) = self.daemon_starts.back() else { return 0 };
+        self.daemon_starts.iter().filter(|at| seconds_between(**at, *newest) <= within_s).count()
     }
 
     /// By how many seconds the manager's clock is ahead of its own, by the lines that arrived since `from`. What is held back

@@ -4,12 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 use dwell_diagnosis::{
-    Around, Case, Channel, Diagnosis, Fact, Finding, Health, Lane, ManagerSignals, Outside, Signals, diagnose, findings,
+    Around, Case, Channel, Diagnosis, Fact, Finding, Health, Lane, ManagerSignals, Outside, Role, Signals, diagnose, findings,
 };
-use dwell_fleet::look::{Asked, HostAnswer, HostSeen, LogFile, Looks, Reach, VastAnswer, VastRecord, VastShown};
+use dwell_fleet::look::{Asked, HostAnswer, HostSeen, LogFile, Looks, Process, Reach, VastAnswer, VastRecord, VastShown};
 use dwell_fleet::{Fleet, InstanceUuid, LogLine, Row, Snapshot, State, Timestamp, VastFacts, VastId, shift};
 
 const UUID: &str = "d977dead-b3a7-4a08-b6df-9e126679078f";
+
+const PROOF: &str = "  [1/12] COMPLETED \u{2014} 101.2s (prove=98123 ms, queue=3 ms)";
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_796_092_800 + second).unwrap()
@@ -34,6 +36,7 @@ struct Bench {
     signals: Signals,
     looks: Looks,
     manager: ManagerSignals,
+    roles: std::collections::BTreeSet<Role>,
 }
 
 impl Bench {
@@ -50,7 +53,13 @@ impl Bench {
         };
         fleet.observe(&snapshot);
         fleet.assess();
-        Self { fleet, signals: Signals::default(), looks: Looks::default(), manager: ManagerSignals::default() }
+        Self {
+            fleet,
+            signals: Signals::default(),
+            looks: Looks::default(),
+            manager: ManagerSignals::default(),
+            roles: Default::default(),
+        }
     }
 
     fn lines(&mut self, lines: &[(i64, &str, &str)]) {
@@ -70,7 +79,8 @@ impl Bench {
     }
 
     fn diagnose(&self) -> (Diagnosis, Vec<Finding>) {
-        let outside = Outside { now: at(0), manager: self.manager.clone().into(), ..Outside::default() };
+        let outside =
+            Outside { now: at(0), manager: self.manager.clone().into(), roles_seen: self.roles.clone(), ..Outside::default() };
         let around = Around::of(&self.fleet, outside, |_| Some(&self.signals));
         let instance = self.fleet.instances().next().unwrap();
         let case = Case { instance, signals: &self.signals, looks: &self.looks, around: &around };
@@ -107,7 +117,7 @@ fn an_empty_log_that_never_spoke_is_no_observation() {
 #[test]
 fn a_log_that_has_spoken_makes_its_silence_a_fact() {
     let mut bench = Bench::of(row(State::ParamsDone));
-    bench.lines(&[(-1_150, "benchout", "batch: 12 proofs, concurrency 1"), (-1_000, "benchout", "proof 1/12: 101.2s ok")]);
+    bench.lines(&[(-1_150, "benchout", "=== Batch Benchmark ==="), (-1_000, "benchout", PROOF)]);
     let (diagnosis, _) = bench.diagnose();
     assert_eq!(health(&diagnosis, Channel::InstanceLog), Health::Quiet);
     assert_eq!((holds(&diagnosis, "log-silent"), holds(&diagnosis, "said:panic")), (Some(true), Some(false)));
@@ -153,13 +163,48 @@ fn an_old_look_is_none() {
     assert!(diagnosis.next_checks().iter().any(|it| it.check == dwell_diagnosis::Check::Ssh), "it can be asked again");
 }
 
+fn process(pid: u32, program: &str) -> Process {
+    Process { pid, program: program.into(), state: 'S', started_at: at(-3_000), memory_gib: None, cpu_percent: None }
+}
+
+/// An image whose scripts have other names, all of it well. What was never seen under a name that is known is not missed.
+#[test]
+fn names_that_were_never_seen_are_not_missed() {
+    let look = |programs: &[&str]| HostSeen {
+        container_started_at: Some(at(-3_000)),
+        processes: Some(programs.iter().enumerate().map(|(place, name)| process(place as u32 + 1, name)).collect()),
+        ..HostSeen::default()
+    };
+    let own = [
+        "/bin/bash /.launch",
+        "/bin/bash /usr/local/bin/entrypoint.sh",
+        "/opt/own/line-to-controller -s controller.example:7000",
+        "/opt/own/sender",
+        "/usr/local/bin/cuzk-daemon --config /etc/cuzk.toml",
+        "/bin/bash /usr/local/bin/benchmark.sh",
+        "cuzk-bench batch -c 12",
+    ];
+    let mut bench = Bench::of(row(State::ParamsDone));
+    bench.look(-10, look(&own));
+    let (diagnosis, _) = bench.diagnose();
+    let facts = ["tunnel-gone", "shipper-gone", "bench-waits", "bench-gone", "daemon-gone"];
+    assert_eq!(facts.map(|fact| holds(&diagnosis, fact)), [None, None, Some(false), Some(false), Some(false)]);
+    // A machine of this fleet has shown what they are called: now they are missed.
+    bench.roles = [Role::Tunnel, Role::Shipper].into();
+    assert_eq!(facts.map(|fact| holds(&bench.diagnose().0, fact))[..2], [Some(true), Some(true)]);
+    // The names that the seed and the manager's source tell are known.
+    bench.look(-10, look(&["portavail -client", "bash -c while sleep 5; do push_logs; done", "/usr/local/bin/benchmark.sh"]));
+    let (diagnosis, _) = bench.diagnose();
+    assert_eq!(facts.map(|fact| holds(&diagnosis, fact)), [Some(false), Some(false), Some(true), Some(true), Some(true)]);
+}
+
 #[test]
 fn killed_and_still_billed_costs_money_now() {
     let mut killed = row(State::Killed);
     killed.killed_at = Some(at(-900));
     killed.kill_reason = Some("bench_rate 20.0 below min_rate 30.0".into());
     let mut bench = Bench::of(killed);
-    bench.lines(&[(-300, "cuzk", "proof 12 done in 101.2s, self-check 10/10")]);
+    bench.lines(&[(-300, "cuzk", "Phase 7: PoRep proof self-check PASSED")]);
     let (_, found) = bench.diagnose();
     let of = |id: &str| found.iter().find(|it| it.id == id).unwrap_or_else(|| panic!("{id} is not in {found:?}"));
     let billed = of("killed-but-billed");
@@ -203,8 +248,12 @@ fn what_cannot_both_be_so_is_told() {
     assert!(told(&bench).contains(&"stopped-but-called-alive"));
 
     let mut done = Bench::of(row(State::ParamsDone));
-    done.lines(&[(-200, "benchout", "Batch Summary: 12 completed, 0 failed")]);
+    done.lines(&[(-200, "benchout", "=== Batch Summary ===")]);
     assert!(told(&done).contains(&"done-but-unheard"));
+    // A report is on its way for some seconds.
+    let mut just = Bench::of(row(State::ParamsDone));
+    just.lines(&[(-20, "benchout", "=== Batch Summary ===")]);
+    assert!(!told(&just).contains(&"done-but-unheard"));
 }
 
 #[test]

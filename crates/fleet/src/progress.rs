@@ -47,8 +47,38 @@ pub const PACE_ARRIVALS: usize = 3;
 /// A line that equals one of so many before it in its source says nothing new: a retry, a wait, a crash loop.
 const REPEATS_WITHIN: usize = 16;
 
-/// Words of curio for an empty queue: a running instance without work is idle and well.
-const NO_WORK: [&str; 2] = ["queue empty", "no work"];
+/// curio asked the service for work and got none: a running instance without work is idle and well. Source: curio,
+/// `tasks/proofshare/task_request.go`.
+fn tells_of_no_work(text: &str) -> bool {
+    text.contains("polled work from service") && text.contains("\"requests\": 0,")
+}
+
+/// The benchmark's client has a proof: whatever stood before it, this is progress. Source: prover source, `cuzk-bench`, as
+/// for the other words of it.
+fn tells_of_a_proof(text: &str) -> bool {
+    text.contains("] COMPLETED \u{2014} ")
+}
+
+/// Something failed: a line that shows that the program lives, and nothing of its work. Forms: an answer of the benchmark's
+/// client, Rust's tracing and `anyhow`, Go's logger and command line, a panic, curl.
+fn tells_of_failure(text: &str) -> bool {
+    let head = text.get(..text.floor_char_boundary(200)).unwrap_or(text);
+    let answered = ["] FAILED \u{2014} ", "] CANCELLED \u{2014} ", "] TIMEOUT \u{2014} ", "] UNKNOWN \u{2014} "];
+    let begins = ["Error: ", "ERROR: ", "Caused by:", "curl: ("];
+    // Levels stand alone: after the time, in colours or between tabs.
+    let is_error = |word: &str| word.trim_start_matches("\u{1b}[31m").trim_end_matches("\u{1b}[0m") == "ERROR";
+    answered.iter().any(|words| head.contains(words))
+        || begins.iter().any(|words| head.starts_with(words))
+        || head.contains(" panicked at ")
+        || head.split_whitespace().take(3).any(is_error)
+        || is_numbered_cause(head)
+}
+
+/// One of the causes below an `anyhow` error: `    0: transport error`.
+fn is_numbered_cause(text: &str) -> bool {
+    let Some((number, _)) = text.strip_prefix("    ").and_then(|rest| rest.split_once(": ")) else { return false };
+    number.len() <= 2 && !number.is_empty() && number.bytes().all(|letter| letter.is_ascii_digit())
+}
 
 /// Whether one line of this source, whenever it came, proves that the source would show progress.
 pub(crate) fn one_line_is_proof(source: &str) -> bool {
@@ -124,12 +154,20 @@ pub struct Heard {
     at: Timestamp,
     hash: u64,
     no_work: bool,
+    failure: bool,
+    proof: bool,
 }
 
 impl Heard {
     /// What a line that arrived at `at` says.
     pub fn of(text: &str, at: Timestamp) -> Self {
-        Self { at, hash: line_hash(text), no_work: NO_WORK.iter().any(|words| text.contains(words)) }
+        Self {
+            at,
+            hash: line_hash(text),
+            no_work: tells_of_no_work(text),
+            failure: tells_of_failure(text),
+            proof: tells_of_a_proof(text),
+        }
     }
 
     /// When it arrived.
@@ -150,16 +188,22 @@ impl LogChannel {
         if heard.no_work {
             self.no_work_at = self.no_work_at.max(Some(heard.at));
         }
-        let recent = self.recent.entry(source.to_owned()).or_default();
-        if let Some(place) = recent.iter().position(|known| *known == heard.hash) {
-            // Again: it stays among the latest, and shows nothing.
-            recent.remove(place);
-            recent.push_back(heard.hash);
+        if heard.failure {
             return false;
         }
-        recent.push_back(heard.hash);
-        if recent.len() > REPEATS_WITHIN {
-            recent.pop_front();
+        let recent = self.recent.entry(source.to_owned()).or_default();
+        if let Some(place) = recent.iter().position(|known| *known == heard.hash) {
+            // Again: it stays among the latest, and shows nothing, unless it tells of one more proof.
+            recent.remove(place);
+            recent.push_back(heard.hash);
+            if !heard.proof {
+                return false;
+            }
+        } else {
+            recent.push_back(heard.hash);
+            if recent.len() > REPEATS_WITHIN {
+                recent.pop_front();
+            }
         }
         let newest = self.newest_new.entry(source.to_owned()).or_insert(heard.at);
         *newest = (*newest).max(heard.at);
@@ -245,6 +289,14 @@ impl LogChannel {
         }
         if self.buffered.is_some_and(|lines| lines > 0) && self.read_at.is_none() {
             return ChannelHealth::NotAsked;
+        }
+        // It can speak, and has told of failures alone: nothing has gone on in this state, or since lines were last lost.
+        let failing = progress_sources(state).iter().filter(|source| one_line_is_proof(source));
+        let failing = failing.filter_map(|source| self.newest.get_key_value(*source)).max_by_key(|(_, at)| **at);
+        if let Some((source, spoken)) = failing {
+            let lately = Some(*spoken).filter(|at| seconds_between(*at, as_of) <= silence_limit(state));
+            let newest = Some(restarted_at.unwrap_or(entered).max(entered));
+            return ChannelHealth::Quiet { source: source.clone(), newest, control: None, repeats: lately };
         }
         if let Some((source, name)) = control {
             let control = Some(name.to_owned());

@@ -554,9 +554,44 @@ fn a_running_instance_whose_log_stops_is_flagged_by_what_its_gpu_shows() {
     let mut fleet = fleet();
     fleet.observe(&answer(10, std::slice::from_ref(&row)));
     for minute in [1, 11, 21, 31, 41, 51] {
-        say_text(&mut fleet, "aaaa", "curio", minute * MINUTE, "INFO curio: no work: queue empty");
+        say_text(&mut fleet, "aaaa", "curio", minute * MINUTE, NO_WORK);
         fleet.observe(&answer(minute * MINUTE + 10, std::slice::from_ref(&row)));
         assert_eq!(flag_of(&mut fleet, "aaaa"), None, "minute {minute}");
+    }
+}
+
+const NO_WORK: &str = "2026-12-01T02:41:34.123Z\tINFO\tproofshare\tproofshare/task_request.go:264\tpolled work from service\t\
+                       {\"requests\": 0, \"activeAsks\": 4}";
+
+/// A failure shows that a program lives, and nothing of its work; a proof is progress whatever was written before.
+#[test]
+fn failures_are_no_progress_and_proofs_are() {
+    let row = || Given::registered("aaaa", 7, -600).params_done(0).gpu(0.0);
+    let failures = [
+        "  [3/12] FAILED \u{2014} 2.4s (prove=0 ms, queue=3 ms)",
+        "\u{1b}[2m2026-03-13T17:00:01.123456Z\u{1b}[0m \u{1b}[31mERROR\u{1b}[0m \u{1b}[2mcuzk_core::engine\u{1b}[0m: partition GPU proving failed",
+        "2026-03-13T17:00:01.123Z\tERROR\tharmonytask\tharmonytask/task_type_handler.go:292\tDo() returned error",
+        "Error: failed to connect to daemon via unix socket",
+        "    0: transport error",
+        "thread 'main' panicked at cuzk-daemon/src/main.rs:104:14:",
+    ];
+    let after = |line: &dyn Fn(i64) -> String| {
+        let mut fleet = fleet();
+        fleet.observe(&answer(10, &[row()]));
+        for minute in 1..12 {
+            say_text(&mut fleet, "aaaa", "benchout", minute * MINUTE, &line(minute));
+        }
+        fleet.observe(&answer(12 * MINUTE, &[row()]));
+        flag_of(&mut fleet, "aaaa")
+    };
+    for failure in failures {
+        // Each of them with other numbers: they are not the same line.
+        assert_eq!(after(&|minute| format!("{failure} {minute}")), Some(FlagKind::Stalled), "{failure}");
+    }
+    // The same words each time, times and all, as after a restart of the benchmark.
+    assert_eq!(after(&|_| "  [1/12] COMPLETED \u{2014} 101.2s (prove=98123 ms, queue=3 ms)".to_owned()), None);
+    for ordinary in ["0 ERRORS so far, step", "\u{1b}[33m WARN\u{1b}[0m retried", "completed: 3, failed: 0, at"] {
+        assert_eq!(after(&|minute| format!("{ordinary} {minute}")), None, "{ordinary}");
     }
 }
 

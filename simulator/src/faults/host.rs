@@ -14,7 +14,7 @@ pub(super) const FAULTS: &[FaultKind] = &[
             on.host.start_refusal = Some(match given.word("says") {
                 "device-handle" => "Unable to determine the device handle for GPU 0000:01:00.0: Unknown Error",
                 "nvidia-container-cli" => "nvidia-container-cli: device error: 0: unknown device",
-                _ => "GPU error, unable to start instance",
+                _ => "Error: GPU error, unable to start instance.",
             });
         }),
     },

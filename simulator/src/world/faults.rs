@@ -370,7 +370,7 @@ impl World {
     pub(crate) fn global_oom(&mut self, index: usize) {
         let now = self.now;
         if self.instances[index].container.as_ref().is_some_and(|container| container.daemon.is_some()) {
-            let line = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),global_oom,task=cuzk-daemon,pid=311,uid=0";
+            let line = "oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/docker/6f1d,task=cuzk-daemon,pid=311,uid=0";
             self.instances[index].kernel.push((now, line.to_owned()));
             self.end_daemon(index, 137);
         }
@@ -384,8 +384,7 @@ impl World {
         }
         if matches!(self.instances[index].task, Task::Proving) {
             self.instances[index].stuck = Some(Stuck::NoDaemon);
-            let line = format!("[entrypoint] cuzk-daemon ended with status {code}");
-            self.write(index, Source::Setup, &line);
+            self.shell_tells_of_end(index, Source::Setup, 311, code);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::ship::{Heard, Post};
+use super::words::{Level, PARAMETERS, SOCKET};
 use super::{Container, Source, Stuck, Task, World};
 use crate::conditions::{Card, Driver, Gateway, Line, Naming};
 use crate::dice::wobble;
@@ -24,6 +25,11 @@ const BUDGET_WANTED_GIB: f64 = 165.0;
 pub(super) const CARD_MEMORY_MIB: f64 = 10_500.0;
 /// What the prover keeps for the system, GiB.
 const SYSTEM_GIB: f64 = 5.0;
+
+/// Where parameters are fetched to.
+const PARAMETERS_FOLDER: &str = "/var/tmp/filecoin-proof-parameters";
+/// The prover's words for parameters that are not there; it names which.
+const NO_PARAMETERS: &str = "SRS param file not found for";
 
 /// What a call to the card comes to.
 enum Call {
@@ -161,9 +167,20 @@ impl World {
         }
     }
 
-    /// A report was not heard: it is repeated, or given up.
-    fn unheard(&mut self, index: usize, what: &str) {
-        let line = format!("[entrypoint] {what}: no answer from the manager");
+    /// A report was not heard: it is repeated, or given up. What stands in the log is what curl says of it.
+    fn unheard(&mut self, index: usize, heard: &Heard) {
+        let line = match heard {
+            Heard::No(status) => {
+                format!("{{\"error\":\"db error: {}\"}}", if *status == 500 { "database is locked" } else { "" })
+            }
+            _ => match self.line_to_manager(index) {
+                Line::Cut => "curl: (7) Failed to connect to 127.0.0.1 port 1235 after 0 ms: Connection refused".to_owned(),
+                Line::Swallows | Line::DropsReplies => {
+                    "curl: (28) Operation timed out after 30001 milliseconds with 0 bytes received".to_owned()
+                }
+                _ => "curl: (52) Empty reply from server".to_owned(),
+            },
+        };
         self.write(index, Source::Setup, &line);
         if self.instances[index].conditions.software.gives_up_reports {
             return self.end_script(index, 28);
@@ -187,7 +204,7 @@ impl World {
         match self.post(index, Post::Register { label: &label, min_rate, fresh }) {
             Heard::Uuid(uuid) => self.instances[index].uuid = Some(uuid),
             Heard::No(404) | Heard::Ok => {}
-            Heard::No(_) | Heard::Nothing | Heard::Passed(_) => return self.unheard(index, "register"),
+            heard @ (Heard::No(_) | Heard::Nothing | Heard::Passed(_)) => return self.unheard(index, &heard),
         }
         self.write(index, Source::Setup, "Registered with manager");
         let now = self.now;
@@ -232,16 +249,23 @@ impl World {
         let instance = &mut self.instances[index];
         let (lines, host, software) = (&instance.conditions.lines, &instance.conditions.host, &instance.conditions.software);
         let early = software.reports_params_early && !instance.reported_early;
+        let failed = |why: &str| format!("ERROR: fetching file {PARAMETERS_FOLDER}/{PARAMETERS} failed: {why}");
+        let get = |why: &str| {
+            failed(&format!("Get \"https://proofs.filecoin.io/ipfs/QmVxjFRyhmyQaZEtCh7nk2abc7LhFkzhnRX4rcHqCCpikR\": {why}"))
+        };
+        let corrupt = software.gateway == Gateway::ErrorPage;
         let trouble = if host.offline {
-            Some("")
+            Some(String::new())
         } else if !lines.names {
-            Some("Params: lookup proofs.filecoin.io: Temporary failure in name resolution; retrying")
+            Some(get("dial tcp: lookup proofs.filecoin.io: Temporary failure in name resolution"))
         } else if host.clock_ahead_s > 86_400.0 {
-            Some("Params: x509: certificate has expired or is not yet valid; retrying")
-        } else if software.gateway == Gateway::ErrorPage {
-            Some("Params: 100 %; checksum mismatch in param file v28-stacked-proof-of-replication.params; fetching again")
+            Some(get(
+                "tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time is after 2030-01-01T00:00:00Z",
+            ))
+        } else if corrupt {
+            Some(String::new())
         } else if lines.parameters == Line::Cut {
-            Some("Params: dial tcp: connection refused; retrying")
+            Some(get("dial tcp 203.0.113.80:443: connect: connection refused"))
         } else {
             None
         };
@@ -252,8 +276,15 @@ impl World {
             }
         }
         if let Some(line) = trouble {
-            if !line.is_empty() {
-                self.write(index, Source::Setup, line);
+            if corrupt && self.instances[index].conditions.lines.names && !self.instances[index].conditions.host.offline {
+                let words = format!(
+                    "sanity checking fetched file failed, removing and retrying: checksum mismatch in param file {PARAMETERS}, \
+                     1e0b3a5d7c9f != 7fa8ff5d31b9"
+                );
+                let place = ("paramfetch", "fastparamfetch/paramfetch.go:163");
+                self.curio_says(index, Source::Setup, "ERROR", place, &words, "");
+            } else if !line.is_empty() {
+                self.write(index, Source::Setup, &line);
             }
             return self.retry(index, Stuck::Download);
         }
@@ -270,22 +301,22 @@ impl World {
         if self.scenario.images[instance.image].size_gb * 2.0 + instance.parameters_gib * 1.073_741_824 > disk_gb {
             let fits = (disk_gb - self.scenario.images[instance.image].size_gb * 2.0) / 1.073_741_824;
             instance.parameters_gib = fits.max(0.0);
-            self.write(
-                index,
-                Source::Setup,
-                "Params: write /var/tmp/filecoin-proof-parameters: no space left on device; retrying",
+            let line = format!(
+                "ERROR: fetching file {PARAMETERS_FOLDER}/{PARAMETERS} failed: write {PARAMETERS_FOLDER}/{PARAMETERS}: no space left on device"
             );
+            self.write(index, Source::Setup, &line);
             return self.retry(index, Stuck::Download);
         }
         if instance.parameters_gib < PARAMETERS_GIB - 1e-9 {
             if !instance.conditions.software.carriage_returns && self.fetch_pace(index).is_some() {
-                let line = format!("Params: {:.1} of 100.0 GiB", self.instances[index].parameters_gib);
+                let line = self.progress_of_fetch(index);
                 self.write(index, Source::Setup, &line);
             }
             return self.fetch_on(index);
         }
         if self.instances[index].conditions.software.carriage_returns {
-            let bar: Vec<String> = (0..=100).map(|percent| format!("Params: {percent:>3} % [fetching]")).collect();
+            let bar: Vec<String> =
+                (0..=100).map(|percent| format!("[#2089b0 {percent}GiB/100GiB({percent}%) CN:16 DL:48MiB ETA:9m]")).collect();
             self.write(index, Source::Setup, &bar.join("\r"));
         }
         self.enter(index, Task::ReportingParameters);
@@ -295,11 +326,12 @@ impl World {
     fn report_parameters(&mut self, index: usize) {
         if !self.instances[index].reported_early {
             match self.post(index, Post::ParamDone) {
-                Heard::Nothing | Heard::No(500) => return self.unheard(index, "param-done"),
+                heard @ (Heard::Nothing | Heard::No(500)) => return self.unheard(index, &heard),
                 _ => {}
             }
         }
-        self.write(index, Source::Setup, "Params: complete");
+        let place = ("paramfetch", "fastparamfetch/paramfetch.go:251");
+        self.curio_says(index, Source::Setup, "INFO", place, "parameter and key-fetching complete", "");
         let software = &self.instances[index].conditions.software;
         if !software.benchmark_starts {
             return self.end_script(index, 0);
@@ -320,8 +352,8 @@ impl World {
         let software = self.instances[index].conditions.software.clone();
         let gpu = self.instances[index].conditions.gpu.clone();
         let adx = self.instances[index].conditions.host.adx;
-        let ended = |world: &mut Self, lines: &[&str], code: i32| {
-            lines.iter().for_each(|line| world.write(index, log, line));
+        let pid = self.instances[index].container.as_ref().map_or(0, |container| container.pids);
+        let ended = |world: &mut Self, code: i32| {
             world.record_exit(index, "cuzk-daemon", code);
             Err(code)
         };
@@ -329,17 +361,27 @@ impl World {
             let line = format!(
                 "cuzk-daemon: error while loading shared libraries: {library}: cannot open shared object file: No such file or directory"
             );
-            return ended(self, &[&line], 127);
+            self.write(index, log, &line);
+            return ended(self, 127);
         }
         if let Some(code) = software.dies_before_main {
-            // It dies before it can write; the shell tells only of an abort.
-            return ended(self, if code == 134 { &["cuzk: starting", "thread 'main' panicked at 'init'"] } else { &[] }, code);
+            // It dies before it can write, or at the first thing that it does.
+            if code == 134 {
+                self.daemon_says(index, log, Level::Info, "cuzk_daemon", "cuzk-daemon starting", &[]);
+                self.write(index, log, "thread 'main' panicked at cuzk-daemon/src/main.rs:104:14:");
+                let words = "failed to configure rayon global thread pool (must be called before any rayon work): ThreadPoolBuildError { kind: IOError(Os { code: 11, kind: WouldBlock, message: \"Resource temporarily unavailable\" }) }";
+                self.write(index, log, words);
+            }
+            return ended(self, code);
         }
         if !adx {
-            return ended(self, &["SIGILL: illegal instruction"], 132);
+            self.shell_tells_of_end(index, log, pid, 132);
+            return ended(self, 132);
         }
         if !software.config_valid {
-            return ended(self, &["Error: failed to load config: invalid listen address: \"unix/run/cuzk.sock\""], 1);
+            let causes = ["TOML parse error at line 3, column 10", "invalid type: integer `9820`, expected a string"];
+            self.ends_with(index, log, "failed to load config from \"/etc/cuzk.toml\"", &causes);
+            return ended(self, 1);
         }
         let driver = match gpu.driver {
             Driver::Fits => None,
@@ -349,11 +391,15 @@ impl World {
             Driver::FabricNotReady => Some("CUDA error 802: system not yet initialized"),
             Driver::Held => Some("all CUDA-capable devices are busy or unavailable"),
         };
-        self.write(index, log, "INFO cuzk: daemon starting, listening on unix:/run/cuzk.sock");
+        self.daemon_says(index, log, Level::Info, "cuzk_daemon", "cuzk-daemon starting", &[]);
+        let listen = format!("unix://{SOCKET}");
+        self.daemon_says(index, log, Level::Info, "cuzk_daemon", "configuration loaded", &[("listen", &listen)]);
         if let Some(words) = driver {
-            let line = format!("ERROR cuzk: {words}");
-            return ended(self, &[&line], 1);
+            let error = format!("GPU prove start failed: {words}");
+            self.daemon_says(index, log, Level::Error, "cuzk_core::engine", "GPU prove start failed", &[("error", &error)]);
+            return ended(self, 1);
         }
+        self.daemon_says(index, log, Level::Info, "cuzk_daemon", &format!("cuzk-daemon ready, serving on {listen}"), &[]);
         let now = self.now;
         if let Some(container) = &mut self.instances[index].container {
             let pid = container.pid();
@@ -377,10 +423,10 @@ impl World {
             return Call::Fails("no CUDA-capable device is detected");
         }
         if conditions.software.kernels_missing {
-            return Call::Fails("no kernel image is available for execution on the device (209)");
+            return Call::Fails("no kernel image is available for execution on the device");
         }
         if conditions.software.params_elsewhere || instance.parameters_gib < PARAMETERS_GIB - 1e-9 {
-            return Call::Fails("SRS param file not found for porep-32g");
+            return Call::Fails(NO_PARAMETERS);
         }
         if self.budget_gib(index) < BUDGET_LEAST_GIB {
             return Call::NeverReturns(Stuck::Budget);
@@ -424,7 +470,7 @@ impl World {
         }
         let now = self.now;
         let line = format!(
-            "Memory cgroup out of memory: Killed process 311 (cuzk-daemon) total-vm:{:.0}kB, anon-rss:{:.0}kB",
+            "Memory cgroup out of memory: Killed process 311 (cuzk-daemon) total-vm:{:.0}kB, anon-rss:{:.0}kB, file-rss:1400kB, shmem-rss:0kB, UID:0 pgtables:272948kB oom_score_adj:0",
             wanted * 1_048_576.0,
             limit * 1_048_576.0
         );
@@ -484,14 +530,23 @@ impl World {
         if beat == 2 && software.translation_s + software.extraction_s > 0.0 {
             let (translation_s, extraction_s) = (software.translation_s, software.extraction_s);
             if extraction_s > 0.0 {
-                self.write(index, Source::BenchDaemon, "INFO cuzk: extracting circuit (PCE), processors only");
+                let words = "background PCE extraction starting for PoRep 32G";
+                self.daemon_says(index, Source::BenchDaemon, Level::Info, "cuzk_core::engine", words, &[]);
             }
             self.instances[index].task = Task::WarmingUp { beat: 3 };
             return self.next_in(index, translation_s + extraction_s + 20.0);
         }
         if beat < beats {
-            let line = format!("INFO cuzk: warm-up {:.0} %", f64::from(beat) / f64::from(beats) * 100.0);
-            self.write(index, Source::BenchDaemon, &line);
+            let (job, partition) = (self.job_id(index, 0), u64::from(beat) % 10);
+            let synth_ms = 8_000 + (wobble(vast_id, 40 + u64::from(beat)) * 1_000.0) as u64;
+            self.daemon_says(
+                index,
+                Source::BenchDaemon,
+                Level::Info,
+                "cuzk_core::engine",
+                "partition synthesis complete, pushing to GPU queue",
+                &[("job_id", &job), ("partition", &partition), ("synth_ms", &synth_ms)],
+            );
             self.instances[index].task = Task::WarmingUp { beat: beat + 1 };
             return self.next_in(index, 20.0);
         }
@@ -499,17 +554,20 @@ impl World {
             Call::Returns => {}
             Call::Fails(words) => {
                 self.fail_proof(index, words, Source::BenchDaemon);
-                let line = format!("warm-up failed: rpc error: {words}; retrying");
-                self.write(index, Source::BenchOut, &line);
+                self.write(index, Source::BenchOut, "  [1/1] FAILED \u{2014} 2.4s (prove=0 ms, queue=3 ms)");
                 return self.retry(index, Stuck::Retrying);
             }
             Call::NeverReturns(stuck) => {
                 if stuck == Stuck::Budget && self.instances[index].stuck.is_none() {
-                    let line = format!(
-                        "WARN cuzk: acquire of {BUDGET_LEAST_GIB:.0} GiB exceeds total budget {:.0} GiB, waiting",
-                        self.budget_gib(index)
+                    let (amount, total) = (BUDGET_LEAST_GIB as u64, self.budget_gib(index).max(0.0) as u64);
+                    self.daemon_says(
+                        index,
+                        Source::BenchDaemon,
+                        Level::Warn,
+                        "cuzk_core::memory",
+                        "acquire request exceeds total budget \u{2014} will block until possible",
+                        &[("amount_gib", &amount), ("total_gib", &total)],
                     );
-                    self.write(index, Source::BenchDaemon, &line);
                 }
                 return self.retry(index, stuck);
             }
@@ -520,35 +578,56 @@ impl World {
     fn fail_proof(&mut self, index: usize, words: &str, log: Source) {
         let now = self.now;
         if words.contains("illegal") {
-            let line = "NVRM: Xid (PCI:0000:01:00): 31, pid=311, name=cuzk-daemon, MMU Fault";
+            let line = "NVRM: Xid (PCI:0000:01:00): 31, pid=311, name=cuzk-daemon, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_8 faulted @ 0x73ac_1c000000. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_WRITE";
             self.instances[index].kernel.push((now, line.to_owned()));
         }
-        if let Some(daemon) = self.daemon(index) {
+        let number = self.daemon(index).map_or(0, |daemon| {
             daemon.failed += 1;
             daemon.proof_began = None;
+            daemon.completed + daemon.failed
+        });
+        let job = self.job_id(index, number);
+        if words == NO_PARAMETERS {
+            let error = format!("{words} Porep32G: /data/zk/params/{PARAMETERS}");
+            let message = "Phase 7: C1 parse/SRS load failed";
+            self.daemon_says(index, log, Level::Error, "cuzk_core::engine", message, &[("error", &error)]);
+            return;
         }
-        let line = format!("ERROR cuzk: job failed: {words}");
-        self.write(index, log, &line);
+        let error = format!("GPU prove failed: {words}");
+        self.daemon_says(
+            index,
+            log,
+            Level::Error,
+            "cuzk_core::engine",
+            "partition GPU proving failed",
+            &[("error", &error), ("job_id", &job), ("partition", &0)],
+        );
     }
 
     fn restart_for_benchmark(&mut self, index: usize) {
-        self.write(index, Source::BenchDaemon, "INFO cuzk: restarting with warm caches, loading SRS");
         let old = self.daemon(index).map(|daemon| daemon.pid);
         if self.instances[index].conditions.software.port_taken {
             if let Some(container) = &mut self.instances[index].container {
                 container.leftover_pid = old;
             }
-            for line in [
-                "INFO cuzk: ready, serving on unix:/run/cuzk.sock",
-                "ERROR cuzk: gRPC server error: Address already in use (os error 98)",
-            ] {
-                self.write(index, Source::BenchDaemon, line);
-            }
+            let log = Source::BenchDaemon;
+            self.daemon_says(index, log, Level::Info, "cuzk_daemon", "cuzk-daemon starting", &[]);
+            self.daemon_says(index, log, Level::Info, "cuzk_daemon", "cuzk-daemon ready, serving on 0.0.0.0:9820", &[]);
+            self.ends_with(index, log, "gRPC server error", &["transport error", "Address already in use (os error 98)"]);
             return self.no_daemon(index, 1);
         }
         if let Err(code) = self.start_daemon(index, Source::BenchDaemon) {
             return self.no_daemon(index, code);
         }
+        let path = format!("/data/zk/params/{PARAMETERS}");
+        self.daemon_says(
+            index,
+            Source::BenchDaemon,
+            Level::Info,
+            "cuzk_core::srs_manager",
+            "loading SRS from disk",
+            &[("circuit_id", &"porep-32g"), ("path", &path), ("file_size_gib", &44)],
+        );
         self.enter(index, Task::Preloading);
         let usual_s = self.instances[index].dice.between(60.0, 120.0);
         let disk_share = self.instances[index].conditions.host.disk_share;
@@ -557,12 +636,12 @@ impl World {
 
     /// The daemon did not stay: it is started again, or the script waits for its socket.
     fn no_daemon(&mut self, index: usize, code: i32) {
+        let pid = self.instances[index].container.as_ref().map_or(0, |container| container.pids);
         if let Some(container) = &mut self.instances[index].container {
             container.daemon = None;
         }
         if self.instances[index].conditions.software.supervised {
-            let line = format!("[supervise] cuzk-daemon exited with {code}, restarting");
-            self.write(index, Source::Setup, &line);
+            self.shell_tells_of_end(index, Source::Setup, pid, code);
             self.enter(index, Task::WarmingUp { beat: 0 });
             self.instances[index].stuck = Some(Stuck::NoDaemon);
             return self.next_in(index, 15.0);
@@ -580,9 +659,29 @@ impl World {
             return self.connect(index);
         }
         if !self.instances[index].conditions.host.pins_memory {
-            self.write(index, Source::BenchDaemon, "WARN cuzk: cudaHostAlloc failed: out of memory; using pageable memory");
+            self.daemon_says(
+                index,
+                Source::BenchDaemon,
+                Level::Warn,
+                "cuzk_core::pinned_pool",
+                "cudaHostAlloc failed",
+                &[("size_gib", &4.0), ("cuda_err", &2)],
+            );
         }
-        self.write(index, Source::BenchDaemon, "INFO cuzk: SRS loaded, pinned 44.1 GiB");
+        let elapsed_ms = (self.seconds_since(self.instances[index].task_since) * 1000.0) as u64;
+        self.daemon_says(
+            index,
+            Source::BenchDaemon,
+            Level::Info,
+            "cuzk_core::srs_manager",
+            "SRS loaded successfully",
+            &[
+                ("circuit_id", &"porep-32g"),
+                ("elapsed_ms", &elapsed_ms),
+                ("budget_used_gib", &44),
+                ("budget_available_gib", &121),
+            ],
+        );
         self.enter(index, Task::Connecting);
         self.connect(index);
     }
@@ -592,26 +691,24 @@ impl World {
     fn connect(&mut self, index: usize) {
         let software = &self.instances[index].conditions.software;
         if self.daemon_missing(index) {
-            self.write(index, Source::BenchOut, "waiting for the daemon at unix:/run/cuzk.sock");
+            let causes = ["transport error", "No such file or directory (os error 2)"];
+            self.ends_with(index, Source::BenchOut, "failed to connect to daemon via unix socket", &causes);
             return self.retry(index, Stuck::NoDaemon);
         }
         if !software.addresses_agree {
-            self.write(
-                index,
-                Source::BenchOut,
-                "failed to connect to daemon at http://127.0.0.1:9820: connection refused; retrying",
-            );
+            let causes = ["transport error", "tcp connect error", "Connection refused (os error 111)"];
+            self.ends_with(index, Source::BenchOut, "failed to connect to daemon at http://127.0.0.1:9820", &causes);
             return self.retry(index, Stuck::Retrying);
         }
         if !software.benchmark_input {
-            self.write(
-                index,
-                Source::BenchOut,
-                "Error: failed to read /opt/bench/c1.json: No such file or directory (os error 2)",
-            );
+            let causes = ["No such file or directory (os error 2)"];
+            self.ends_with(index, Source::BenchOut, "failed to read /opt/bench/c1.json", &causes);
             return self.benchmark_over(index, 0.0);
         }
-        self.write(index, Source::BenchOut, &format!("batch: {BENCHMARK_PROOFS} proofs, concurrency 1"));
+        self.write(index, Source::BenchOut, "=== Batch Benchmark ===");
+        self.write(index, Source::BenchOut, "proof type:  porep");
+        self.write(index, Source::BenchOut, &format!("count:       {BENCHMARK_PROOFS}"));
+        self.write(index, Source::BenchOut, "concurrency: 1");
         let now = self.now;
         if let Some(container) = &mut self.instances[index].container {
             container.bench_started_at = Some(now);
@@ -641,34 +738,45 @@ impl World {
         if self.wedges(index, proofs) {
             return;
         }
+        let began = self.daemon(index).and_then(|daemon| daemon.proof_began).unwrap_or(self.now);
+        let mut failed_by_card = false;
         let abort = match self.call(index) {
             Call::Returns => None,
             Call::NeverReturns(Stuck::NoDaemon) => Some("transport error: connection reset by peer"),
             Call::NeverReturns(stuck) => return self.retry(index, stuck),
+            // A job that fails is answered as such, and the batch goes on.
             Call::Fails(words) => {
                 self.fail_proof(index, words, Source::BenchDaemon);
-                Some(words)
+                failed_by_card = true;
+                None
             }
         };
         let software = &self.instances[index].conditions.software;
         let abort =
             abort.or(software.call_fails_after.filter(|after| proofs >= *after).map(|_| "transport error: h2 protocol error"));
         if let Some(words) = abort {
-            self.write(index, Source::BenchOut, &format!("Error: rpc error: {words}"));
+            let status =
+                format!("status: Unavailable, message: \"{words}\", details: [], metadata: MetadataMap {{ headers: {{}} }}");
+            self.ends_with(index, Source::BenchOut, "Prove RPC failed", &[&status]);
             return self.benchmark_over(index, 0.0);
         }
         self.instances[index].stuck = None;
-        let began = self.daemon(index).and_then(|daemon| daemon.proof_began).unwrap_or(self.now);
         let seconds = self.seconds_since(began);
-        let wrong = self.comes_out_wrong(index);
+        let wrong = !failed_by_card && self.comes_out_wrong(index);
         let proofs = proofs + 1;
-        if let Some(daemon) = self.daemon(index) {
+        if let Some(daemon) = self.daemon(index).filter(|_| !failed_by_card) {
             daemon.completed += u64::from(!wrong);
             daemon.failed += u64::from(wrong);
         }
-        let (failed, verdict) = if wrong { (failed + 1, "self-check FAILED 3/10") } else { (failed, "ok") };
-        self.write(index, Source::BenchOut, &format!("proof {proofs}/{BENCHMARK_PROOFS}: {seconds:.1}s {verdict}"));
-        self.write(index, Source::BenchDaemon, &format!("INFO cuzk: job {proofs} partitions 10/10"));
+        if !failed_by_card {
+            self.proof_assembled(index, Source::BenchDaemon, u64::from(proofs), seconds, wrong);
+        }
+        let lost = wrong || failed_by_card;
+        let (failed, status) = if lost { (failed + 1, "FAILED") } else { (failed, "COMPLETED") };
+        let prove_ms = if lost { 0.0 } else { seconds * 968.0 };
+        let line =
+            format!("  [{proofs}/{BENCHMARK_PROOFS}] {status} \u{2014} {seconds:.1}s (prove={prove_ms:.0} ms, queue=3 ms)");
+        self.write(index, Source::BenchOut, &line);
         self.leak_and_chatter(index, Source::BenchDaemon);
         if self.instances[index].conditions.software.wedge.is_some_and(|wedge| proofs >= wedge.after_proofs) {
             self.instances[index].task = Task::Benchmarking { proofs, failed };
@@ -686,14 +794,51 @@ impl World {
         let rate = (completed * 3600.0 / elapsed_s * 100.0).round() / 100.0;
         let software = &self.instances[index].conditions.software;
         let (unread, per_minute) = (software.result_unread, software.rate_per_minute);
-        self.write(index, Source::BenchOut, &format!("Batch Summary: {completed:.0} completed, {failed} failed"));
-        if per_minute {
-            let rate = (rate / 60.0 * 100.0).round() / 100.0;
-            self.write(index, Source::BenchOut, &format!("throughput: {rate:.2} proofs/min"));
-            return self.benchmark_over(index, rate);
+        let mut summary = vec![
+            "=== Batch Summary ===".to_owned(),
+            format!("total time:    {elapsed_s:.1}s"),
+            format!("completed:     {completed:.0}"),
+            format!("failed:        {failed}"),
+        ];
+        if completed > 0.0 {
+            let each = elapsed_s / completed;
+            summary.push(format!("wall time:     avg={each:.1}s min={:.1}s max={:.1}s", each * 0.97, each * 1.04));
+            summary.push(format!("prove time:    avg={:.1}s min={:.1}s max={:.1}s", each * 0.96, each * 0.94, each * 1.01));
+            summary.push(format!("throughput:    {:.3} proofs/min ({each:.1}s/proof)", completed / elapsed_s * 60.0));
         }
-        self.write(index, Source::BenchOut, &format!("throughput: {rate:.2} proofs/h"));
+        for line in summary {
+            self.write(index, Source::BenchOut, &line);
+        }
+        // The client prints it per minute; the script has to make it a rate per hour.
+        let rate = if per_minute { (rate / 60.0 * 100.0).round() / 100.0 } else { rate };
         self.benchmark_over(index, if unread { 0.0 } else { rate });
+    }
+
+    /// The prover has put a proof together, and checks it.
+    fn proof_assembled(&mut self, index: usize, log: Source, number: u64, seconds: f64, wrong: bool) {
+        let job = self.job_id(index, number);
+        let (total_ms, synth_ms, gpu_ms) = ((seconds * 1000.0) as u64, (seconds * 410.0) as u64, (seconds * 560.0) as u64);
+        self.daemon_says(
+            index,
+            log,
+            Level::Info,
+            "cuzk_core::engine",
+            "Phase 7: all partitions complete, proof assembled",
+            &[("job_id", &job), ("proof_len", &1_920), ("total_ms", &total_ms), ("synth_ms", &synth_ms), ("gpu_ms", &gpu_ms)],
+        );
+        let (level, words) = match wrong {
+            true => (Level::Error, "Phase 7: PoRep proof self-check FAILED \u{2014} proof will NOT be returned to caller"),
+            false => (Level::Info, "Phase 7: PoRep proof self-check PASSED"),
+        };
+        self.daemon_says(index, log, level, "cuzk_core::engine", words, &[("job_id", &job)]);
+    }
+
+    /// aria2's summary of a download, which it prints every minute.
+    fn progress_of_fetch(&self, index: usize) -> String {
+        let gib = self.instances[index].parameters_gib;
+        let left_s = self.fetch_pace(index).unwrap_or(0.0);
+        let mib_s = (PARAMETERS_GIB - gib) * 1024.0 / left_s.max(1.0);
+        format!("[#2089b0 {gib:.1}GiB/100.0GiB({gib:.0}%) CN:16 DL:{mib_s:.0}MiB ETA:{:.0}m]", left_s / 60.0)
     }
 
     /// Whether the proof that ends now is wrong.
@@ -710,11 +855,15 @@ impl World {
             daemon.leaked_mib += leak_mib;
         }
         for line in 0..lines {
-            let text = format!(
-                "DEBUG cuzk::pipeline: partition {} stage {line} queued 0 running 1 budget free 71.3 GiB of 165.0 GiB",
-                line % 10
+            let used = 94 + line % 10;
+            self.daemon_says(
+                index,
+                log,
+                Level::Debug,
+                "cuzk_core::memory",
+                "budget acquired",
+                &[("amount_gib", &4), ("used_gib", &used), ("total_gib", &165)],
             );
-            self.write(index, log, &text);
         }
     }
 
@@ -727,7 +876,7 @@ impl World {
         let instance = &mut self.instances[index];
         if instance.conditions.software.loses_benchmark_report && !instance.benchmark_report_lost {
             instance.benchmark_report_lost = true;
-            return self.unheard(index, "bench-done");
+            return self.unheard(index, &Heard::Nothing);
         }
         match self.post(index, Post::BenchDone { rate }) {
             Heard::Passed(true) | Heard::Ok | Heard::Uuid(_) => {
@@ -737,7 +886,7 @@ impl World {
             }
             Heard::Passed(false) => self.end_script(index, 0),
             Heard::No(404) => self.end_script(index, 22),
-            Heard::No(_) | Heard::Nothing => self.unheard(index, "bench-done"),
+            heard @ (Heard::No(_) | Heard::Nothing) => self.unheard(index, &heard),
         }
     }
 
@@ -763,13 +912,14 @@ impl World {
     fn report_running(&mut self, index: usize) {
         match self.post(index, Post::Running) {
             Heard::No(404) => {
-                self.write(index, Source::Setup, "[entrypoint] running: HTTP 404 instance not found or already killed");
+                self.write(index, Source::Setup, "{\"error\":\"instance not found or already killed\"}");
                 return self.end_script(index, 22);
             }
-            Heard::No(_) | Heard::Nothing => return self.unheard(index, "running"),
+            heard @ (Heard::No(_) | Heard::Nothing) => return self.unheard(index, &heard),
             Heard::Ok | Heard::Passed(_) | Heard::Uuid(_) => {}
         }
-        self.write(index, Source::Setup, "Prover running");
+        let address = format!("\"addr\": \"unix://{SOCKET}\"");
+        self.curio_says(index, Source::Curio, "INFO", ("cuzk", "cuzk/client.go:92"), "connected to cuzk daemon", &address);
         self.enter(index, Task::Proving);
         self.begin_proof(index);
     }
@@ -782,12 +932,17 @@ impl World {
             if let Some(daemon) = self.daemon(index) {
                 daemon.proof_began = None;
             }
-            self.write(index, Source::Curio, "INFO curio: no work: queue empty (429, backing off)");
+            let place = ("proofshare", "proofshare/task_request.go:264");
+            let fields = "\"requests\": 0, \"activeAsks\": 4";
+            self.curio_says(index, Source::Curio, "INFO", place, "polled work from service", fields);
             return self.next_in(index, TOLD_EVERY_S);
         }
         if self.daemon_missing(index) {
             self.instances[index].stuck = Some(Stuck::NoDaemon);
-            self.write(index, Source::Curio, "ERROR curio: cuzk at unix:/run/cuzk.sock: connection refused");
+            let error = format!(
+                "failed to compute proof: cuzk porep prove failed: cuzk Prove RPC: rpc error: code = Unavailable desc = connection error: desc = \\\"transport: Error while dialing: dial unix {SOCKET}: connect: connection refused\\\""
+            );
+            self.task_failed(index, "PSProve", &error);
             return self.next_in(index, TOLD_EVERY_S);
         }
         if software.worker_dead {
@@ -810,13 +965,12 @@ impl World {
         let was_stuck = self.instances[index].stuck.take().is_some();
         let Some(began) = began.filter(|_| !was_stuck) else { return self.begin_proof(index) };
         let seconds = self.seconds_since(began);
-        let time = self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         if self.comes_out_wrong(index) {
-            if let Some(daemon) = self.daemon(index) {
+            let number = self.daemon(index).map_or(0, |daemon| {
                 daemon.failed += 1;
-            }
-            let line = format!("{time} ERROR cuzk: self-check FAILED 3/10: Compound proof failed to verify");
-            self.write(index, Source::Cuzk, &line);
+                daemon.completed + daemon.failed
+            });
+            self.proof_assembled(index, Source::Cuzk, number, seconds, true);
             return self.begin_proof(index);
         }
         self.instances[index].proofs += 1;
@@ -824,23 +978,25 @@ impl World {
         if let Some(daemon) = self.daemon(index) {
             daemon.completed += 1;
         }
-        self.write(
-            index,
-            Source::Cuzk,
-            &format!(
-                "\u{1b}[2m{time}\u{1b}[0m \u{1b}[32m INFO\u{1b}[0m cuzk: proof {count} done in {seconds:.1}s, self-check 10/10"
-            ),
-        );
-        let accepted = self.instances[index].conditions.software.proofs_accepted;
-        let task = 48_000 + count;
-        let line = if accepted {
-            format!("PoRep task {task} completed")
+        self.proof_assembled(index, Source::Cuzk, count, seconds, false);
+        let service = 48_000 + count;
+        if self.instances[index].conditions.software.proofs_accepted {
+            let words = format!("successfully submitted proof for service_id={service}");
+            let place = ("proofshare", "proofshare/task_submit.go:198");
+            self.curio_says(index, Source::Curio, "INFO", place, &words, "");
         } else {
-            format!("ERROR PoRep task {task}: submit failed: message execution failed: exit 16, invalid proof")
-        };
-        self.write(index, Source::Curio, &line);
+            self.task_failed(index, "PSSubmit", "failed to respond to work (gone=false): failed to respond to work: 400");
+        }
         self.leak_and_chatter(index, Source::Cuzk);
         self.begin_proof(index);
+    }
+
+    /// curio tells of a task that failed.
+    fn task_failed(&mut self, index: usize, kind: &str, error: &str) {
+        let fields =
+            format!("\"type\": \"{kind}\", \"id\": \"{}\", \"error\": \"{error}\"", 48_000 + self.instances[index].proofs);
+        let place = ("harmonytask", "harmonytask/task_type_handler.go:292");
+        self.curio_says(index, Source::Curio, "ERROR", place, "Do() returned error", &fields);
     }
 
     // Disk.
@@ -875,6 +1031,8 @@ impl World {
         if full || self.instances[index].container.is_none() {
             return;
         }
+        #[cfg(test)]
+        super::heard::hear(dwell_real_texts::Place::Log, text);
         let text: Arc<str> = text.into();
         let now = self.now;
         self.instances[index].files[source as usize].append(&text, now);

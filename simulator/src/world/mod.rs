@@ -5,12 +5,15 @@
 //! proofs, prove for good) that uses mechanisms; a fault changes a mechanism, never what a channel shows.
 
 mod faults;
+#[cfg(test)]
+pub(crate) mod heard;
 mod instance;
 mod life;
 mod probe;
 mod shell;
 mod ship;
 mod vast;
+mod words;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

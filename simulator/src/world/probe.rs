@@ -265,7 +265,7 @@ impl World {
         }
         let booted = software.starts && software.entrypoint_death.is_none() && software.tool_lacking.is_none();
         if booted && instance.conditions.lines.tunnel {
-            add(33, "tunnel", 'S', start, 0.02, 0.1);
+            add(33, "portavail", 'S', start, 0.02, 0.1);
         }
         let image = &self.scenario.images[instance.image];
         if booted && software.shipper_runs && !software.ships_nothing && !image.ships.is_empty() {
@@ -287,10 +287,18 @@ impl World {
             add(daemon.pid, "cuzk-daemon", state, daemon.started_at, reading.memory_gb, reading.cpu_util * 10.0);
         }
         match instance.task {
-            Task::Benchmarking { .. } => {
-                add(container.pids + 3, "cuzk-bench", 'S', container.bench_started_at.unwrap_or(start), 0.2, 0.0);
+            // The script is there all through the benchmark; its client only while it has a daemon to talk to.
+            Task::WarmingUp { .. } | Task::Preloading | Task::Benchmarking { .. } | Task::Connecting => {
+                add(container.pids + 2, "benchmark.sh", 'S', instance.task_since, 0.01, 0.0);
+                let client = match instance.task {
+                    Task::Benchmarking { .. } => container.bench_started_at,
+                    Task::WarmingUp { .. } => container.daemon.as_ref().map(|daemon| daemon.started_at),
+                    _ => None,
+                };
+                if let Some(since) = client {
+                    add(container.pids + 3, "cuzk-bench", 'S', since, 0.2, 0.0);
+                }
             }
-            Task::Connecting => add(container.pids + 3, "bench.sh", 'S', instance.task_since, 0.01, 0.0),
             Task::Proving => add(container.pids + 5, "curio", 'S', instance.task_since, 1.1, 4.0),
             _ => {}
         }
@@ -303,7 +311,7 @@ impl World {
         let (gpu, machine) = (&instance.conditions.gpu, &self.machines[instance.machine]);
         match gpu.card {
             Card::Lost => {
-                return Smi::Failed("Unable to determine the device handle for GPU0: 0000:01:00.0: GPU is lost. Reboot the system to recover this GPU".to_owned());
+                return Smi::Failed("Unable to determine the device handle for GPU0000:01:00.0: GPU is lost. Reboot the system to recover this GPU".to_owned());
             }
             Card::FirmwareSilent | Card::DriverBusy => return Smi::TimedOut,
             Card::Works => {}
@@ -338,7 +346,7 @@ impl World {
         let Some(container) = &instance.container else { return Vec::new() };
         let mut listening = vec!["tcp 0.0.0.0:22 sshd".to_owned()];
         if let Some(daemon) = container.daemon.as_ref().filter(|_| self.is_up(instance)) {
-            listening.push(format!("unix /run/cuzk.sock cuzk-daemon[{}]", daemon.pid));
+            listening.push(format!("unix {} cuzk-daemon[{}]", super::words::SOCKET, daemon.pid));
             if instance.conditions.software.serves_status {
                 listening.push(format!("tcp 127.0.0.1:9821 cuzk-daemon[{}]", daemon.pid));
             }

@@ -41,7 +41,7 @@ pub(super) enum Heard {
 
 impl World {
     /// The line to the manager as it is now.
-    fn line_to_manager(&self, index: usize) -> Line {
+    pub(super) fn line_to_manager(&self, index: usize) -> Line {
         let conditions = &self.instances[index].conditions;
         if conditions.host.offline || !conditions.lines.tunnel { Line::Cut } else { conditions.lines.manager }
     }

@@ -41,22 +41,22 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state running", "D ssh_cmd=", "V ports=null", "S direct NoAddress", "S in", "L flows", "Q completed 1",
     ]),
     ("image-lacks-feature", 100.0, &[
-        "D state running", "L empty", "F has cuzk: proof", "S no logship.sh", "S runs cuzk-daemon", "Q completed 1",
+        "D state running", "L empty", "F has proof assembled", "S no logship.sh", "S runs cuzk-daemon", "Q completed 1",
     ]),
     ("stale-cached-latest", 33.0, &[
-        "D state params_done", "L empty", "S no logship.sh", "F has Params: complete",
+        "D state params_done", "L empty", "S no logship.sh", "F has key-fetching complete",
     ]),
     ("missing-shared-library", 45.0, &[
         "D state params_done", "V actual_status=running", "S in", "L has error while loading shared libraries",
-        "L has waiting for the daemon", "S exit cuzk-daemon 127", "S no cuzk-daemon", "Q refused",
+        "L has failed to connect to daemon via unix socket", "S exit cuzk-daemon 127", "S no cuzk-daemon", "Q refused",
     ]),
     ("cpu-isa-sigill", 45.0, &[
         "D state params_done", "V actual_status=running", "S in", "S exit cuzk-daemon 132", "S noadx", "S no cuzk-daemon",
-        "Q refused", "L has SIGILL",
+        "Q refused", "L has Illegal instruction",
     ]),
     ("gpu-arch-crash-before-main", 45.0, &[
         "D state params_done", "V actual_status=running", "S in", "S exit cuzk-daemon 139", "S no cuzk-daemon",
-        "L lacks cuzk: daemon", "L has waiting for the daemon", "S smi ok",
+        "L lacks cuzk: daemon", "L has failed to connect to daemon via unix socket", "S smi ok",
     ]),
     ("init-lib-crash-on-some-gpus", 45.0, &[
         "D state params_done", "V actual_status=running", "S in", "S exit cuzk-daemon 136", "L lacks cuzk: daemon",
@@ -76,10 +76,10 @@ const TABLE: &[(&str, f64, &[&str])] = &[
     ]),
     ("env-missing", 12.0, &[
         "D state killed", "D reason disappeared from vast", "V actual_status=running", "S runs entrypoint.sh",
-        "M has label=host-", "L has Params",
+        "M has label=host-", "L has GiB/100.0GiB",
     ]),
     ("register-unreachable", 30.0, &[
-        "D state loading", "V actual_status=running", "L empty", "F has register: no answer", "S manager no", "S runs tunnel",
+        "D state loading", "V actual_status=running", "L empty", "F has 127.0.0.1 port 1235", "S manager no", "S runs portavail",
     ]),
     ("container-restarted-midway", 55.0, &[
         "D state params_done", "M has re-register", "S restarted", "S runs curio fetch-params", "L flows",
@@ -88,14 +88,14 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state registered", "M has re-register", "L has Registered with manager",
     ]),
     ("tunnel-never-up", 30.0, &[
-        "D state loading", "V actual_status=running", "L empty", "F has register: no answer", "S no tunnel", "S manager no",
+        "D state loading", "V actual_status=running", "L empty", "F has 127.0.0.1 port 1235", "S no portavail", "S manager no",
     ]),
     ("tunnel-half-open", 80.0, &[
         "D state running", "L silent 40", "V actual_status=running", "S manager no", "S runs cuzk-daemon",
-        "F has cuzk: proof", "Q completed 1",
+        "F has proof assembled", "Q completed 1",
     ]),
     ("log-shipper-dead", 80.0, &[
-        "D state running", "L silent 40", "S no logship.sh", "S runs cuzk-daemon", "F has cuzk: proof", "Q completed 1",
+        "D state running", "L silent 40", "S no logship.sh", "S runs cuzk-daemon", "F has proof assembled", "Q completed 1",
     ]),
     ("partition-transient", 75.0, &[
         "D state running", "L flows", "S runs cuzk-daemon", "Q completed 1",
@@ -114,23 +114,23 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state running", "L flows", "L has DEBUG",
     ]),
     ("log-source-evicted", 100.0, &[
-        "D state running", "L has DEBUG", "L lacks Params", "F has PoRep task",
+        "D state running", "L has DEBUG", "L lacks GiB/100GiB", "F has successfully submitted proof",
     ]),
     ("log-misattributed-uuid", 100.0, &[
-        "D state running", "L empty", "S runs logship.sh", "F has cuzk: proof",
+        "D state running", "L empty", "S runs logship.sh", "F has proof assembled",
     ]),
     ("log-source-unknown", 100.0, &[
-        "D state running", "L has cuzk: proof", "L flows",
+        "D state running", "L has proof assembled", "L flows",
     ]),
     ("log-cr-no-newline", 18.0, &[
-        "D state registered", "V actual_status=running", "S in", "L lacks Params", "S runs curio fetch-params",
+        "D state registered", "V actual_status=running", "S in", "L lacks GiB/100GiB", "S runs curio fetch-params",
     ]),
     ("params-slow", 60.0, &[
-        "D state registered", "V actual_status=running", "S in", "L has of 100.0 GiB", "L flows", "S runs curio fetch-params",
+        "D state registered", "V actual_status=running", "S in", "L has GiB/100.0GiB", "L flows", "S runs curio fetch-params",
         "S state curio fetch-params R",
     ]),
     ("params-gateway-stall", 50.0, &[
-        "D state registered", "V actual_status=running", "S in", "L has of 100.0 GiB", "L silent 20",
+        "D state registered", "V actual_status=running", "S in", "L has GiB/100.0GiB", "L silent 20",
         "S state curio fetch-params S", "S runs curio fetch-params",
     ]),
     ("params-checksum-mismatch", 50.0, &[
@@ -140,7 +140,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state registered", "V actual_status=running", "S in", "L has no space left on device", "L flows",
     ]),
     ("params-done-premature", 10.0, &[
-        "D state params_done", "S runs curio fetch-params", "S no cuzk-daemon", "L has of 100.0 GiB",
+        "D state params_done", "S runs curio fetch-params", "S no cuzk-daemon", "L has GiB/100.0GiB",
     ]),
     ("params-wrong-dir", 48.0, &[
         "D state params_done", "V actual_status=running", "S in", "L has SRS param file not found", "L flows",
@@ -151,7 +151,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
     ]),
     ("daemon-config-invalid", 45.0, &[
         "D state params_done", "V actual_status=running", "S in", "L has failed to load config",
-        "L has waiting for the daemon", "S exit cuzk-daemon 1", "Q refused",
+        "L has failed to connect to daemon via unix socket", "S exit cuzk-daemon 1", "Q refused",
     ]),
     ("daemon-address-mismatch", 48.0, &[
         "D state params_done", "V actual_status=running", "S in", "L has failed to connect to daemon", "S runs cuzk-daemon",
@@ -162,7 +162,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "S runs cuzk-daemon", "Q refused",
     ]),
     ("daemon-crash-loop", 45.0, &[
-        "D state params_done", "V actual_status=running", "S in", "L has [supervise] cuzk-daemon exited with 134",
+        "D state params_done", "V actual_status=running", "S in", "L has cuzk-daemon starting",
         "S exit cuzk-daemon 134", "L flows",
     ]),
     ("srs-load-slow", 46.0, &[
@@ -170,7 +170,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "S smi ok",
     ]),
     ("pce-extraction-first-proof", 36.0, &[
-        "D state params_done", "V actual_status=running", "S in", "L has extracting circuit", "S runs cuzk-daemon",
+        "D state params_done", "V actual_status=running", "S in", "L has background PCE extraction starting", "S runs cuzk-daemon",
     ]),
     ("cuda-jit-first-launch", 36.0, &[
         "D state params_done", "V actual_status=running", "S in", "L silent 3", "S runs cuzk-daemon", "S state cuzk-daemon R",
@@ -185,7 +185,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
     ]),
     ("driver-lib-mismatch", 48.0, &[
         "D state params_done", "V actual_status=running", "S in", "L has Driver/library version mismatch", "S smi failed",
-        "S smi has mismatch", "L has warm-up", "Q refused",
+        "S smi has mismatch", "L has partition synthesis complete", "Q refused",
     ]),
     ("nvml-lost-in-container", 48.0, &[
         "D state params_done", "V actual_status=running", "S in", "S smi has Unknown Error",
@@ -230,7 +230,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state params_done", "D num_gpus=4", "S smi has load_percent: 0.0", "Q completed 1",
     ]),
     ("silent-corruption", 120.0, &[
-        "D state running", "L has self-check FAILED", "L has self-check 10/10", "Q failed 1", "S smi ok",
+        "D state running", "L has self-check FAILED", "L has self-check PASSED", "Q failed 1", "S smi ok",
     ]),
     ("gpu-probe-wedged", 48.0, &[
         "D state params_done", "V actual_status=running", "S in", "S smi late", "S state cuzk-daemon D",
@@ -240,7 +240,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
     ]),
     ("host-oom-cgroup", 48.0, &[
         "D state params_done", "V actual_status=running", "S in", "S oom 1", "S exit cuzk-daemon 137", "S no cuzk-daemon",
-        "S kernel Memory cgroup out of memory", "L has waiting for the daemon", "Q refused",
+        "S kernel Memory cgroup out of memory", "L has failed to connect to daemon via unix socket", "Q refused",
     ]),
     ("host-oom-global", 80.0, &[
         "D state running", "S oom 0", "S exit cuzk-daemon 137", "S kernel CONSTRAINT_NONE", "L has connection refused",
@@ -260,7 +260,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state params_done", "L flows", "S throttled",
     ]),
     ("disk-slow", 60.0, &[
-        "D state registered", "V actual_status=running", "S in", "L has of 100.0 GiB", "L flows",
+        "D state registered", "V actual_status=running", "S in", "L has GiB/100.0GiB", "L flows",
         "S state curio fetch-params R",
     ]),
     ("disk-full-runtime", 110.0, &[
@@ -274,14 +274,14 @@ const TABLE: &[(&str, f64, &[&str])] = &[
     ]),
     ("bench-not-started", 50.0, &[
         "D state params_done", "V actual_status=running", "S in", "S no cuzk-daemon", "S no entrypoint.sh",
-        "S exit entrypoint.sh 0", "Q refused", "L has Params: complete", "L lacks Starting benchmark",
+        "S exit entrypoint.sh 0", "Q refused", "L has key-fetching complete", "L lacks Starting benchmark",
     ]),
     ("bench-waits-for-daemon", 48.0, &[
-        "D state params_done", "V actual_status=running", "S in", "L has waiting for the daemon", "L has panicked",
-        "S no cuzk-daemon", "S runs bench.sh", "S exit cuzk-daemon 134", "Q refused",
+        "D state params_done", "V actual_status=running", "S in", "L has failed to connect to daemon via unix socket", "L has panicked",
+        "S no cuzk-daemon", "S runs benchmark.sh", "S no cuzk-bench", "S exit cuzk-daemon 134", "Q refused",
     ]),
     ("bench-client-hang", 64.0, &[
-        "D state params_done", "V actual_status=running", "S in", "L has proof 3/12", "L silent 10", "S runs cuzk-bench",
+        "D state params_done", "V actual_status=running", "S in", "L has [3/12] COMPLETED", "L silent 10", "S runs cuzk-bench",
         "S runs cuzk-daemon", "D gpu_util=0", "Q completed 3",
     ]),
     ("pipeline-deadlock", 58.0, &[
@@ -292,26 +292,26 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state killed", "D reason bench_rate 0.0 below", "V absent", "M has passed=false",
     ]),
     ("bench-rpc-abort", 62.0, &[
-        "D state killed", "D reason bench_rate 0.0 below", "V absent", "L has proof 4/12",
+        "D state killed", "D reason bench_rate 0.0 below", "V absent", "L has [4/12] COMPLETED",
     ]),
     ("bench-report-lost", 64.0, &[
         "D state params_done", "V actual_status=running", "S in", "L has Batch Summary", "S no entrypoint.sh",
         "S exit entrypoint.sh 28", "F has throughput",
     ]),
     ("bench-rate-zero", 64.0, &[
-        "D state killed", "D reason bench_rate 0.0 below", "L has proof 10/12", "L lacks throughput", "M has rate=0.0",
+        "D state killed", "D reason bench_rate 0.0 below", "L has [10/12]", "L lacks throughput", "M has rate=0.0",
     ]),
     ("rate-unit-mismatch", 64.0, &[
-        "D state killed", "D reason below min_rate", "L has proof 10/12", "L lacks proofs/min",
+        "D state killed", "D reason below min_rate", "L has [10/12]", "M has rate=0.",
     ]),
     ("rate-below-min-genuine", 85.0, &[
-        "D state killed", "D reason below min_rate", "L has proof 10/12",
+        "D state killed", "D reason below min_rate", "L has [10/12]",
     ]),
     ("min-rate-misset", 64.0, &[
-        "D state killed", "D reason below min_rate 90.0", "L has proof 10/12",
+        "D state killed", "D reason below min_rate 90.0", "L has [10/12]",
     ]),
     ("bench-slow-timeout", 95.0, &[
-        "D state killed", "D reason benchmark timeout (45min)", "L has proof 6/12", "M has benchmark timeout",
+        "D state killed", "D reason benchmark timeout (45min)", "L has [6/12] COMPLETED", "M has benchmark timeout",
     ]),
     ("running-call-failed", 85.0, &[
         "D state bench_done", "S no entrypoint.sh", "S exit entrypoint.sh 1", "L silent 5",
@@ -324,13 +324,13 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state running", "L silent 40", "S runs cuzk-daemon", "D gpu_util=0",
     ]),
     ("upstream-no-work", 80.0, &[
-        "D state running", "L has queue empty", "S runs cuzk-daemon", "Q idle", "D gpu_util=0",
+        "D state running", "L has polled work from service", "S runs cuzk-daemon", "Q idle", "D gpu_util=0",
     ]),
     ("age-degradation", 200.0, &[
         "D state running", "L flows", "Q completed 10",
     ]),
     ("post-proof-submit-failed", 80.0, &[
-        "D state running", "L has submit failed", "L has cuzk: proof", "Q completed 1",
+        "D state running", "L has failed to respond to work", "L has proof assembled", "Q completed 1",
     ]),
     ("bad-host-reaped", 10.0, &[
         "D state killed", "D reason bad host", "M has \u{2014} bad host", "V absent",
@@ -346,7 +346,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state bench_done", "D bench_rate=999", "L lacks Batch Summary",
     ]),
     ("state-skipped", 45.0, &[
-        "D state running", "L lacks Starting benchmark", "L has Prover running",
+        "D state running", "L lacks Starting benchmark", "L has connected to cuzk daemon",
     ]),
     ("labelled-slow-pull-killed", 25.0, &[
         "D absent", "M has killing unregistered instance", "V absent",
@@ -374,7 +374,7 @@ const TABLE: &[(&str, f64, &[&str])] = &[
         "D state killed", "V actual_status=running", "M has failed to destroy",
     ]),
     ("sqlite-busy", 60.0, &[
-        "D state registered", "L has param-done: no answer", "S in",
+        "D state registered", "L has database is locked", "S in",
     ]),
     ("register-falls-through", 60.0, &[
         "M lacks re-register", "V actual_status=running",

@@ -243,7 +243,7 @@ async fn lines_lost_by_a_restart_are_still_shown_and_marked() {
     let page = connected(&served).await;
     let browser = &page.browser;
     browser.run("location.hash = '#/instance/0badcafe-0000-4000-8000-000000000001'").await;
-    browser.sees("cuzk: proof").await;
+    browser.sees("proof assembled").await;
     let at_end = "const list = document.querySelector('.log [role=log]');
         return list.scrollHeight > list.clientHeight && list.scrollTop + list.clientHeight >= list.scrollHeight - 30";
     browser.until(at_end).await;

@@ -52,11 +52,11 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("prover source: batch benchmark"),
     cause("bench-report-lost", "The benchmark has ended and nobody heard", &[ParamsDone, Killed], Common::Occasional, Effect::Stops)
         .shows(&[
-            (Fact::said("summary"), A), (SCRIPT_TIMED_OUT, U), (SCRIPT_GONE, U), (BENCH_GONE, U), (PROVER_IDLE, O),
+            (DONE_UNHEARD, A), (Fact::said("summary"), A), (SCRIPT_TIMED_OUT, U), (SCRIPT_GONE, U), (BENCH_GONE, U), (PROVER_IDLE, O),
             (Fact::said("manager-unanswered"), O), (MANAGER_OUT_OF_REACH, 0.1), (DAEMON_GONE, O), (STATUS_REFUSED, O),
             (KILLED_BENCHMARK_TIMEOUT, U), (SCRIPT_FAILED, O),
         ])
-        .proof(&[&[Fact::said("summary"), SCRIPT_TIMED_OUT]])
+        .proof(&[&[DONE_UNHEARD, SCRIPT_TIMED_OUT]])
         .what("Its log has the summary and the manager still waits for the report: it was lost on the way and not repeated. The work is fine.")
         .remedy(Act::MendInstance, "Send the report again from the machine.")
         .source("failure catalogue 2.J"),

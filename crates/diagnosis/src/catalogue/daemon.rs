@@ -34,11 +34,11 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("prover source; failure catalogue 2.G"),
     cause("daemon-crash-loop", "The prover daemon is started again and again", &[ParamsDone, BenchDone, Running], Common::Occasional, Effect::Stops)
         .shows(&[
-            (Fact::said("daemon-restarted"), A), (DAEMON_ENDS_AGAIN, A), (DAEMON_GONE, 0.6), (STATUS_REFUSED, U),
+            (DAEMON_STARTS_AGAIN, A), (DAEMON_ENDS_AGAIN, A), (DAEMON_GONE, 0.6), (STATUS_REFUSED, U),
             (Fact::said("panic"), O), (DAEMON_ENDED_134, O), (LOG_SILENT, 0.6), (Fact::said("waits-for-daemon"), O),
             (BENCH_WAITS, O),
         ])
-        .proof(&[&[Fact::said("daemon-restarted"), DAEMON_ENDS_AGAIN]])
+        .proof(&[&[DAEMON_STARTS_AGAIN, DAEMON_ENDS_AGAIN]])
         .what("A supervisor starts it whenever it ends; the exit code tells why.")
         .remedy(Act::MendImage, "Go by the exit code and the last lines before it.")
         .source("failure catalogue 2.G"),

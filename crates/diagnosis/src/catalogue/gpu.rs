@@ -146,7 +146,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .remedy(Act::Replace, "Replace it, or rent single cards.")
         .source("failure catalogue 2.H"),
     cause("silent-corruption", "Memory or card computes wrongly now and then", &[ParamsDone, Running], Common::Occasional, Effect::Harmless)
-        .shows(&[(Fact::said("self-check"), A), (Fact::said("verify"), U), (PROOFS_FAIL, U), (KILLED_RATE_LOW, S)])
+        .shows(&[(Fact::said("self-check"), A), (Fact::said("verify"), S), (PROOFS_FAIL, U), (KILLED_RATE_LOW, S)])
         .what("Some proofs come out wrong. Where it follows the host it is memory or card, where it follows the image it is software.")
         .remedy(Act::Replace, "Prove the same input five times here and on a good host; replace what fails.")
         .source("rust-fil-proofs#1185, #1736, #1230"),

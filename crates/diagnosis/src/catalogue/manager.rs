@@ -1,7 +1,7 @@
 //! The manager's own failure modes: its list, its kills, its states, its pages.
 
 use super::Phase::{BenchDone, Killed, Loading, ParamsDone, Registered, Running, Vanished};
-use super::{A, ANY, Act, Cause, Common, Effect, O, U, cause};
+use super::{A, ANY, Act, Cause, Common, Effect, O, S, U, cause};
 use crate::fact::*;
 
 pub(super) const CAUSES: &[Cause] = &[
@@ -188,7 +188,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("manager source: registration"),
     cause("sqlite-busy", "The manager's database is locked", ANY, Common::Rare, Effect::Stops)
         .shows(&[
-            (Fact::said("database-locked"), O), (Fact::said("manager-unanswered"), A), (RECORD_ABSENT, O), (NO_ADDRESS, O),
+            (Fact::said("database-locked"), A), (Fact::said("manager-unanswered"), S), (RECORD_ABSENT, O), (NO_ADDRESS, O),
             (NO_CONTAINER, O), (MANAGER_OUT_OF_REACH, 0.002), (LOG_SILENT, 0.2), (FETCH_GONE, O), (SCRIPT_GONE, 0.02),
             (LOG_SPOKE, U), (TUNNEL_GONE, 0.01),
         ])

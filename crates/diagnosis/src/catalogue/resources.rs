@@ -36,7 +36,7 @@ pub(super) const CAUSES: &[Cause] = &[
         .source("prover source: memory budget"),
     cause("pinned-alloc-failed", "Memory cannot be pinned", RATED, Common::Occasional, Effect::Slows)
         .shows(&[
-            (Fact::said("pinned"), A), (PINNING_LIMITED, A), (Fact::said("out-of-memory"), A), (KILLED_RATE_LOW, O),
+            (Fact::said("pinned"), A), (PINNING_LIMITED, A), (KILLED_RATE_LOW, O),
             (GPU_IDLE, 0.2), (KILLED_BENCHMARK_TIMEOUT, O),
         ])
         .proof(&[&[Fact::said("pinned"), PINNING_LIMITED]])

@@ -7,6 +7,9 @@ use super::{FRESH_HOST_S, FRESH_WORDS_S, Gather, MINUTE, cut, shown};
 use crate::catalogue::Phase;
 use crate::channel::{Channel, Health};
 use crate::fact::{self, Fact};
+use crate::observe::log::{DAEMON_STARTS as MANY_STARTS, DAEMON_STARTS_WITHIN_S, REPORT_HEARD_WITHIN_S};
+use crate::programs::Role;
+use crate::signals::{DAEMON_STARTS, date_of};
 use crate::signature::{Written, matches};
 
 impl Gather<'_> {
@@ -68,16 +71,24 @@ impl Gather<'_> {
         let channel = Channel::SshProbe;
         let listing: Vec<String> = processes.iter().map(|it| format!("{} {} {}", it.pid, it.state, it.program)).collect();
         let listing = cut(&format!("ps: {}", listing.join(", ")));
-        let find = |name: &str| processes.iter().filter(|it| it.program.contains(name)).collect::<Vec<_>>();
+        let find = |role: Role| processes.iter().filter(|it| role.is(&it.program)).collect::<Vec<_>>();
+        let around = self.case.around;
+        let roles_seen = &around.roles_seen;
+        // A name that was never seen running proves nothing by its absence: another image calls its own otherwise.
+        let told = |role: Role| !role.is_named_by_image() || roles_seen.contains(&role);
         let fresh = FRESH_HOST_S;
         if !matches!(self.phase, Phase::Running) {
-            self.note(fact::SCRIPT_GONE, find("entrypoint").is_empty(), channel, at, fresh, listing.clone());
+            self.note(fact::SCRIPT_GONE, find(Role::Entrypoint).is_empty(), channel, at, fresh, listing.clone());
         }
         if started_long_before(seen, at) {
-            self.note(fact::TUNNEL_GONE, find("tunnel").is_empty(), channel, at, fresh, listing.clone());
-            self.note(fact::SHIPPER_GONE, find("logship").is_empty(), channel, at, fresh, listing.clone());
+            for (fact, role) in [(fact::TUNNEL_GONE, Role::Tunnel), (fact::SHIPPER_GONE, Role::Shipper)] {
+                let gone = find(role).is_empty();
+                if !gone || told(role) {
+                    self.note(fact, gone, channel, at, fresh, listing.clone());
+                }
+            }
         }
-        let fetch = find("fetch-params");
+        let fetch = find(Role::Fetcher);
         if self.phase == Phase::Registered {
             self.note(fact::FETCH_GONE, fetch.is_empty(), channel, at, fresh, listing.clone());
             if let Some(fetch) = fetch.first() {
@@ -86,7 +97,7 @@ impl Gather<'_> {
         }
         if self.works_on_card() {
             self.note(fact::FETCH_STILL_RUNS, !fetch.is_empty(), channel, at, fresh, listing.clone());
-            let daemons = find("cuzk-daemon");
+            let daemons = find(Role::Daemon);
             self.note(fact::DAEMON_GONE, daemons.is_empty(), channel, at, fresh, listing.clone());
             self.note(fact::TWO_DAEMONS, daemons.len() > 1, channel, at, fresh, listing.clone());
             if !daemons.is_empty() {
@@ -95,8 +106,11 @@ impl Gather<'_> {
             }
         }
         if self.phase == Phase::ParamsDone {
-            self.note(fact::BENCH_GONE, find("cuzk-bench").is_empty(), channel, at, fresh, listing.clone());
-            self.note(fact::BENCH_WAITS, !find("bench.sh").is_empty(), channel, at, fresh, listing);
+            let client = find(Role::BenchmarkClient);
+            self.note(fact::BENCH_GONE, client.is_empty(), channel, at, fresh, listing.clone());
+            // A script whose client runs is at work.
+            let waits = client.is_empty() && !find(Role::BenchmarkScript).is_empty();
+            self.note(fact::BENCH_WAITS, waits, channel, at, fresh, listing);
         }
     }
 
@@ -304,6 +318,25 @@ impl Gather<'_> {
                 if !found.iter().any(|(id, _)| *id == signature.id) {
                     self.note(fact, false, channel, at, FRESH_HOST_S, "the ends of its log files");
                 }
+            }
+        }
+        let (benchmarks, works) = (self.phase == Phase::ParamsDone, self.works_on_card());
+        for file in files.iter().filter(|file| benchmarks && file.source == "benchout") {
+            let summary = file.tail.iter().find(|line| line.contains("=== Batch Summary ==="));
+            if let (Some(summary), Some(modified)) = (summary, file.modified_at.filter(|modified| *modified >= self.since)) {
+                let waited_s = seconds_between(modified, at);
+                let text = cut(&format!("{} {waited_s:.0} s before: {summary}", file.path));
+                self.note(fact::DONE_UNHEARD, waited_s > REPORT_HEARD_WITHIN_S, channel, at, FRESH_HOST_S, text);
+            }
+        }
+        for file in files.iter().filter(|file| works && matches!(file.source.as_str(), "benchdaemon" | "cuzk")) {
+            let starts: Vec<Timestamp> =
+                file.tail.iter().filter(|line| line.contains(DAEMON_STARTS)).filter_map(|line| date_of(line)).collect();
+            let Some(newest) = starts.iter().max() else { continue };
+            let count = starts.iter().filter(|start| seconds_between(**start, *newest) <= DAEMON_STARTS_WITHIN_S).count();
+            if count >= MANY_STARTS {
+                let text = format!("{}: {count} starts within half an hour", file.path);
+                self.note(fact::DAEMON_STARTS_AGAIN, true, channel, at, FRESH_HOST_S, text);
             }
         }
         if self.phase == Phase::Loading {

@@ -8,6 +8,13 @@ use crate::channel::{Channel, Health};
 use crate::fact::{self, Fact};
 use crate::signature::Written;
 
+/// A report of a benchmark that the manager takes is taken within so long, seconds: the script tries for a minute or two.
+pub(super) const REPORT_HEARD_WITHIN_S: f64 = 150.0;
+/// The daemon starts for the warm-up, for the benchmark and for the run: once more within so long is out of order, seconds.
+pub(super) const DAEMON_STARTS_WITHIN_S: f64 = 1_800.0;
+/// So many starts are.
+pub(super) const DAEMON_STARTS: usize = 4;
+
 impl Gather<'_> {
     pub(super) fn instance_log(&mut self) {
         let (instance, around, signals) = (self.case.instance, self.case.around, self.case.signals);
@@ -48,7 +55,29 @@ impl Gather<'_> {
             self.note(fact::UNNAMED_SOURCE, unnamed, channel, newest, f64::MAX, format!("sources: {}", sources(instance)));
         }
         self.words(newest, at);
+        self.benchmark_end(at);
         self.pace(newest);
+    }
+
+    /// Whether its benchmark has ended by its own words, and the manager still calls it benchmarking. A report takes seconds.
+    fn benchmark_end(&mut self, at: Timestamp) {
+        let signals = self.case.signals;
+        if self.phase == Phase::ParamsDone
+            && let Some(said) = signals.said("summary").filter(|said| said.at >= self.since)
+        {
+            let reported = self.case.instance.row.bench_done_at.is_some_and(|reported| reported >= shift(said.at, -60.0));
+            let waited_s = seconds_between(said.at, self.ended_at.unwrap_or(at));
+            let text = format!("{}: {} {waited_s:.0} s before", said.source, said.line);
+            let unheard = !reported && waited_s > REPORT_HEARD_WITHIN_S;
+            self.note(fact::DONE_UNHEARD, unheard, Channel::InstanceLog, said.at, f64::MAX, cut(&text));
+        }
+        if self.works_on_card()
+            && let Some(newest) = signals.daemon_started_at().filter(|newest| *newest >= self.since)
+        {
+            let count = signals.daemon_starts(DAEMON_STARTS_WITHIN_S);
+            let text = format!("cuzk-daemon starting: {count} times within half an hour");
+            self.note(fact::DAEMON_STARTS_AGAIN, count >= DAEMON_STARTS, Channel::InstanceLog, newest, f64::MAX, text);
+        }
     }
 
     /// Of one that was ended: whether its log had fallen silent before.
