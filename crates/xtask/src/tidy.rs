@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{cargo, root};
 
 /// For each member the members it may depend on (to build or to run, not for its tests).
-const MAY_DEPEND_ON: [(&str, &[&str]); 16] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 17] = [
     ("dwell-fleet", &[]),
     ("dwell-diagnosis", &["dwell-fleet"]),
     ("dwell-wire", &["dwell-fleet"]),
@@ -20,6 +20,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 16] = [
     ("dwell-charts", &[]),
     // Shares nothing with what it tests.
     ("dwell-fake-manager", &[]),
+    ("dwell-real-texts", &[]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
     (
