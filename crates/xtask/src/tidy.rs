@@ -62,6 +62,7 @@ const ONLY_IN: [(&str, &[&str]); 12] = [
             "dwell-clients",
             "dwell-bench",
             "dwell-fake-manager",
+            "dwell-real-texts",
             "dwell-simulator",
             "dwell-commands",
             "dwell-cli",
