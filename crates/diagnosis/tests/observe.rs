@@ -164,7 +164,7 @@ fn an_old_look_is_none() {
 }
 
 fn process(pid: u32, program: &str) -> Process {
-    Process { pid, program: program.into(), state: 'S', started_at: at(-3_000), memory_gib: None, cpu_percent: None }
+    Process { pid, program: program.into(), state: 'S', started_at: Some(at(-3_000)), memory_gib: None, cpu_percent: None }
 }
 
 /// An image whose scripts have other names, all of it well. What was never seen under a name that is known is not missed.

@@ -317,10 +317,20 @@ impl LogChannel {
 
 /// A line without what changes from one writing to the next although nothing happens: its time.
 pub fn line_hash(text: &str) -> u64 {
-    let is_time = |word: &&str| word.contains([':', '-']) && word.bytes().filter(u8::is_ascii_digit).count() >= 6;
     let mut hasher = DefaultHasher::new();
     text.split_whitespace().filter(|word| !is_time(word)).for_each(|word| word.hash(&mut hasher));
     hasher.finish()
+}
+
+/// A date or a time of day, in colours or brackets. An id in hexadecimal is none: the next one is another thing.
+fn is_time(word: &str) -> bool {
+    let mut bare = word.trim_matches(|letter: char| matches!(letter, '[' | ']' | '(' | ')' | ',' | ';'));
+    while let Some((_, rest)) = bare.strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m')) {
+        bare = rest;
+    }
+    let bare = bare.split('\u{1b}').next().unwrap_or(bare).rsplit('=').next().unwrap_or(bare);
+    let of_a_time = |letter: u8| letter.is_ascii_digit() || b"-:./,+TZ".contains(&letter);
+    bare.contains([':', '-']) && bare.bytes().all(of_a_time) && bare.bytes().filter(u8::is_ascii_digit).count() >= 6
 }
 
 /// What vast.ai's record told of the GPU's load. Load is activity, not progress: a wedged kernel is busy too.

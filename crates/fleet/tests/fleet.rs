@@ -590,6 +590,14 @@ fn failures_are_no_progress_and_proofs_are() {
     }
     // The same words each time, times and all, as after a restart of the benchmark.
     assert_eq!(after(&|_| "  [1/12] COMPLETED \u{2014} 101.2s (prove=98123 ms, queue=3 ms)".to_owned()), None);
+    // One job after the other: their ids tell them apart, the times that go with them do not.
+    let job = |minute: i64| format!("2026-03-13T17:{minute:02}:01.123456Z  INFO proof self-check PASSED");
+    assert_eq!(after(&|minute| format!("{} job_id=01d905a1-0000-4000-8000-{minute:012x}", job(minute))), None);
+    assert_eq!(after(&job), Some(FlagKind::Stalled));
+    assert_eq!(
+        after(&|minute| format!("\u{1b}[2m{}\u{1b}[0m", job(minute).replace("Z ", "Z\u{1b}[0m "))),
+        Some(FlagKind::Stalled)
+    );
     for ordinary in ["0 ERRORS so far, step", "\u{1b}[33m WARN\u{1b}[0m retried", "completed: 3, failed: 0, at"] {
         assert_eq!(after(&|minute| format!("{ordinary} {minute}")), None, "{ordinary}");
     }
