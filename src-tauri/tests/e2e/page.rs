@@ -999,5 +999,22 @@ async fn the_bridge_answers_only_its_own_page() {
     assert_eq!(call(&[("x-dwell-token", "c0ffee")]).await, 200);
     assert_eq!(call(&[("x-dwell-token", "c0ffee"), ("origin", "http://evil.example")]).await, 403);
     assert_eq!(call(&[("x-dwell-token", "c0ffee"), ("host", "evil.example")]).await, 403);
+
+    // The stream says that somebody is there, over and over, and whether there is anything to see.
+    let heard = async |times: usize| {
+        let mut stream = http.get(format!("{base}/stream?token=c0ffee")).send().await.unwrap();
+        let mut text = String::new();
+        while text.matches("event: alive").count() < times {
+            text.push_str(std::str::from_utf8(&stream.chunk().await.unwrap().expect("it ended")).unwrap());
+        }
+        text
+    };
+    let nothing = heard(3).await;
+    assert_eq!(nothing.matches("data: nothing").count(), 3, "{nothing}");
+    let request = SimulateRequest { scenario: "params-done-silence".into(), seed: None, speed: Some(1.0) };
+    page.app.simulate(request).await.unwrap();
+    page.browser.find("[data-id]").await;
+    let something = heard(1).await;
+    assert!(something.starts_with("data: {") && something.contains("data: watching"), "the whole comes first: {something}");
     page.browser.close().await;
 }

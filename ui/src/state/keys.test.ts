@@ -106,6 +106,16 @@ describe("keys", () => {
     expect(done).toEqual(["diagnose", "palette"]);
   });
 
+  it("letters of another script are told by where they lie", () => {
+    press("п", { code: "KeyG" });
+    press("в", { code: "KeyD" });
+    press("о", { code: "KeyJ" });
+    press("л", { code: "KeyK", ctrlKey: true });
+    press("d", { code: "KeyH" }); // Dvorak: what is printed counts
+    press("ü", { code: "BracketLeft" });
+    expect(done).toEqual(["doctor", "down", "palette", "diagnose"]);
+  });
+
   it("what is typed is text, and Enter presses the button that has the focus", () => {
     for (const key of ["d", "g", "f", "?", "/"]) expect(press(key, { on: "text" }).defaultPrevented).toBe(false);
     press("k", { on: "text", ctrlKey: true });

@@ -37,9 +37,15 @@ function presses(keys: string): KeybindingPress[] {
   });
 }
 
+/** On a keyboard of another script a letter is told by where it lies. */
+function byPlace(event: KeyboardEvent, [required, optional, key]: KeybindingPress): KeybindingPress {
+  const foreign = /^\P{ASCII}$/u.test(event.key) && /^Key[A-Z]$/.test(event.code);
+  return foreign && typeof key === "string" && /^[a-z]$/.test(key) ? [required, optional, `Key${key.toUpperCase()}`] : [required, optional, key];
+}
+
 /** Holding Alt or Control is part of a sign only where AltGr is what is held. */
 function fits(event: KeyboardEvent, press: KeybindingPress): boolean {
-  if (!matchKeybindingPress(event, press)) return false;
+  if (!matchKeybindingPress(event, byPlace(event, press))) return false;
   const [required, optional] = press;
   if (!optional.includes("Alt") || event.getModifierState("AltGraph")) return true;
   return (!event.altKey || required.includes("Alt")) && (!event.ctrlKey || required.includes("Control"));
