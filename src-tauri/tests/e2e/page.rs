@@ -429,6 +429,8 @@ async fn an_instance_is_killed_once_it_is_allowed_and_meant() {
     browser.until(enabled).await;
     browser.run("document.querySelector('[data-testid=act] footer button:last-child').click()").await;
     browser.until("return !document.querySelector('[data-testid=act]')").await;
+    // The flag has slowed the simulation down; what verifies the kill is read in the minutes after it.
+    page.app.set_speed(dwell_commands::dto::SpeedRequest { speed: 20.0 }).await.unwrap();
     browser.run("location.hash = '#/journal'").await;
     browser.until("return document.querySelector('[data-testid=journal] article')?.classList.contains('verified')").await;
     browser.sees("killed by the manager's list, and not on vast.ai's in two readings").await;
@@ -731,7 +733,11 @@ async fn charts_are_read_zoomed_saved_and_remembered() {
     browser.choose("header label:first-of-type select", "nothing").await;
     browser.until("return document.querySelector('[data-testid=chart-cost] .legend')?.textContent.includes('waiting')").await;
     browser.run("document.querySelector('[data-testid=chart-states] .plot').focus()").await;
-    browser.press(&Key::End.to_string()).await.unwrap();
+    // The newest moment of a picture may be one that was not watched, where the simulation has just been fast: the next picture's is.
+    let newest = "const plot = document.querySelector('[data-testid=chart-states] .plot');
+        plot.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true, cancelable: true }));
+        return document.querySelector('[data-testid=chart-states] .tip')?.textContent.includes('params_done4.00') === true";
+    browser.until(newest).await;
     // The page moves below a pointer that rests: what the keys chose stays.
     let leave = "document.querySelector('[data-testid=chart-states] .plot').dispatchEvent(new PointerEvent('pointerleave'))";
     browser.run(leave).await;
