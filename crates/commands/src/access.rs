@@ -53,7 +53,7 @@ impl WriteAccess {
     pub(crate) fn left_s(&self, now: Timestamp) -> Option<f64> {
         let (since, for_s) = self.state().given?;
         let passed = seconds_between(since, now);
-        (0.0..for_s).contains(&passed).then(|| for_s - passed)
+        (0.0..for_s).contains(&passed).then_some(for_s - passed)
     }
 
     /// For what is begun now and takes longer: says at any later time whether it was given back meanwhile.
