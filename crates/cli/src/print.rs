@@ -54,7 +54,7 @@ pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
         | "too-large" | "not-a-manager" | "unauthorised" | "refused" | "manager-failed" | "bad-address" | "no-certificates"
         | "no-ssh" | "ssh-key-refused" | "host-key-unknown" | "host-key-changed" | "port-in-use" | "name-unknown"
         | "ssh-refused" | "ssh-unanswered" | "ssh-failed" | "list-incomplete" => INCOMPLETE,
-        "unknown-id" | "ambiguous-id" | "no-such-instance" => 4,
+        "unknown-id" | "ambiguous-id" | "no-such-instance" | "not-banned" => 4,
         "no-fleet" | "unknown-fleet" | "bad-scenario" | "bad-filter" | "bad-key" | "unknown-account" | "unknown-state"
         | "unknown-source" | "unknown-card" => 2,
         _ => 1,

@@ -793,7 +793,11 @@ impl App {
             true => None,
             false => Some(self.rentals(Nothing {}).await?),
         };
-        let plan = act::plan(Some(&view), rentals.as_ref(), &request, read_only)?;
+        let of_watch = |reply: oneshot::Sender<act::Machines>| {
+            Ask::Kept(KeptDeed(Box::new(move |driver| drop(reply.send(act::Machines::of(driver.watch()))))))
+        };
+        let machines = self.ask(of_watch).await?;
+        let plan = act::plan(Some(&view), rentals.as_ref(), &machines, &request, read_only)?;
         self.acting.keep(plan, Clock::System.now())
     }
 

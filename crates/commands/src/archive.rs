@@ -14,6 +14,7 @@ use crate::act;
 use crate::charts::{self, ChartForm, Source};
 use crate::drive::Clock;
 use crate::dto::*;
+use crate::select::{Called, select};
 use crate::settings::{Folder, Settings};
 use crate::tables::{self, TableForm};
 use crate::virtual_time::VirtualFleet;
@@ -119,12 +120,24 @@ impl Archive {
     }
 
     fn key_of(&self, wanted: &str) -> Result<Key, ApiError> {
-        match self.history.named(self.fleet, wanted.trim())?[..] {
-            [(_, key)] => Ok(key),
-            [] => {
-                Err(ApiError::new("unknown-id", format!("nothing has been kept of an instance whose id begins with {wanted:?}")))
+        let kept = self.history.called(self.fleet, wanted.trim())?;
+        let called = kept.iter().map(|it| Called {
+            id: match (&it.uuid, it.vast_id) {
+                (Some(uuid), _) => uuid.clone(),
+                (None, Some(number)) => format!("vast-{number}"),
+                (None, None) => it.label.clone().unwrap_or_default(),
+            },
+            vast_id: it.vast_id,
+            label: it.label.clone(),
+            state: it.state.clone(),
+            is_alive: it.state != "killed",
+        });
+        match select(called, wanted) {
+            Ok(place) => Ok(kept[place].key),
+            Err(error) if error.code == "unknown-id" => {
+                Err(ApiError { message: format!("nothing has been kept of an instance that is called {wanted:?}"), ..error })
             }
-            _ => Err(ApiError::new("ambiguous-id", format!("{wanted:?} fits several instances")).hint("give more of the id")),
+            Err(error) => Err(error),
         }
     }
 

@@ -22,6 +22,7 @@ use crate::incident::{self, Asker, Kept};
 use crate::live::{Means, Whom};
 use crate::panels;
 use crate::report;
+use crate::select::{Called, select, unknown};
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
 
@@ -503,6 +504,11 @@ impl Driver {
         }
     }
 
+    /// What is watched.
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
     /// What is seen, where the manager answers: what stands since an outage says nothing of now.
     fn fresh(&self) -> Result<FleetView, ApiError> {
         let connection = self.watch.connection();
@@ -847,48 +853,17 @@ fn newest_lines() -> LogQuery {
     LogQuery { limit: SAID_LINES, ..LogQuery::default() }
 }
 
-/// The instance that a person means: an id, a unique prefix of one, a vast.ai number or a label.
+/// The instance that a person means.
 pub(crate) fn resolve(fleet: &Fleet, wanted: &str) -> Result<Key, ApiError> {
-    let wanted = wanted.trim();
-    let exact = |instance: &&Instance| {
-        instance.id() == wanted
-            || instance.vast_id.is_some_and(|id| id.to_string() == wanted)
-            || instance.row.label.as_deref() == Some(wanted)
+    let all: Vec<&Instance> = fleet.instances().collect();
+    let called = |it: &&Instance| Called {
+        id: it.id(),
+        vast_id: it.vast_id.map(|id| id.0),
+        label: it.row.label.clone(),
+        state: it.state.to_string(),
+        is_alive: it.state != dwell_fleet::State::Killed && it.presence == Presence::Listed,
     };
-    let prefixed = |instance: &&Instance| {
-        !wanted.is_empty()
-            && (instance.id().starts_with(wanted) || instance.vast_id.is_some_and(|id| id.to_string().starts_with(wanted)))
-    };
-    let mut found: Vec<&Instance> = fleet.instances().filter(exact).collect();
-    // A killed row and its successor can share a label and a vast.ai number: the one still alive is meant.
-    if found.len() > 1 {
-        let alive = |instance: &&Instance| instance.state != dwell_fleet::State::Killed && instance.presence == Presence::Listed;
-        if found.iter().filter(|instance| alive(instance)).count() == 1 {
-            found.retain(alive);
-        }
-    }
-    if found.is_empty() {
-        found = fleet.instances().filter(prefixed).collect();
-    }
-    match found[..] {
-        [only] => Ok(only.key),
-        [] => Err(unknown(wanted)),
-        _ => {
-            let candidates: Vec<String> =
-                found.iter().take(10).map(|instance| format!("{} ({})", instance.id(), instance.state)).collect();
-            let more = if found.len() > 10 { format!(" and {} more", found.len() - 10) } else { String::new() };
-            Err(ApiError::new(
-                "ambiguous-id",
-                format!("{wanted:?} fits {} instances: {}{more}", found.len(), candidates.join(", ")),
-            )
-            .hint("give more of the id"))
-        }
-    }
-}
-
-fn unknown(wanted: &str) -> ApiError {
-    ApiError::new("unknown-id", format!("no instance has an id beginning with {wanted:?}"))
-        .hint("`dwellctl fleet` lists them; instances that the manager has forgotten are not watched any more")
+    select(all.iter().map(called), wanted).map(|place| all[place].key)
 }
 
 impl From<FetchError> for ConnectionError {

@@ -1620,13 +1620,16 @@ dto! {
         dollars_per_h: Option<f64>,
     }
 
-    /// Carries out a plan.
+    /// Carries out a plan, as it was shown.
     CarryOut {
         /// Its token.
         token: String,
         /// What was typed to confirm it.
         #[serde(default)]
         confirmation: Option<String>,
+        /// Why, for the journal, in place of what the plan was asked with. It changes nothing of the plan.
+        #[serde(default)]
+        why: Option<String>,
     }
 
     /// Gives write access to the fleet that is watched, or makes it read-only.

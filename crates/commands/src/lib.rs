@@ -34,6 +34,7 @@ mod play;
 mod rentals;
 mod report;
 pub mod scoring;
+mod select;
 mod settings;
 mod tables;
 mod view;

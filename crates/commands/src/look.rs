@@ -192,7 +192,9 @@ impl Look {
             }
             _ => None,
         };
-        Ok(Planned { plan: act::plan(Some(&view), rentals.as_ref(), request, !self.may_act()?)? })
+        Ok(Planned {
+            plan: act::plan(Some(&view), rentals.as_ref(), &act::Machines::of(self.driver.watch()), request, !self.may_act()?)?,
+        })
     }
 
     /// Offers that could be rented, with what is known of each: by what was watched of this fleet, and by its manager.
@@ -215,7 +217,7 @@ impl Look {
         let acting = Acting::default();
         let view = acting.keep(planned.plan, now)?;
         let token = view.token.ok_or_else(|| ApiError::new("nothing-to-do", "no step of this plan can be done"))?;
-        let plan = acting.take(&CarryOut { token, confirmation: confirmation.map(str::to_owned) }, now)?;
+        let plan = acting.take(&CarryOut { token, confirmation: confirmation.map(str::to_owned), why: None }, now)?;
         let (hands, journal) = (self.hands(), self.journal()?);
         let mut tasks = acting.begin(leave, plan, &hands, &journal, self.patience)?;
         let names = acting.begun();
@@ -264,7 +266,7 @@ impl Look {
         let view = acting.keep_rollout(planned.planned, now)?;
         let refused = view.refused.clone().unwrap_or_else(|| "this plan cannot be begun".to_owned());
         let token = view.token.ok_or_else(|| ApiError::new("cannot-begin", refused))?;
-        let request = CarryOut { token, confirmation: confirmation.map(str::to_owned) };
+        let request = CarryOut { token, confirmation: confirmation.map(str::to_owned), why: None };
         acting.begin_rollout(leave, &request, &self.journal()?, now, now)
     }
 

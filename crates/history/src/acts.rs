@@ -23,6 +23,8 @@ pub struct ActEntry {
     pub process: String,
     /// Why, in that person's words.
     pub why: String,
+    /// The rule that did it, where no person did.
+    pub rule: Option<String>,
     /// Address of the fleet's manager.
     pub fleet: String,
     /// What the simulator says of itself, where it is one.
@@ -47,6 +49,15 @@ pub struct ActEntry {
     pub text: String,
 }
 
+/// What a rule has begun within a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RuleActs {
+    /// How many.
+    pub count: usize,
+    /// What those cost an hour together, US dollars, as far as their prices were told.
+    pub dollars_per_h: f64,
+}
+
 impl History {
     /// Adds an entry; it is on disk when this returns.
     pub fn add_act(&self, entry: &ActEntry) -> Result<(), HistoryError> {
@@ -58,8 +69,8 @@ impl History {
             .connection
             .prepare_cached(
                 "INSERT INTO act (plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h,
-                        phase, text)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                        phase, text, rule)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
             )?
             .execute(params![
                 entry.plan,
@@ -78,6 +89,7 @@ impl History {
                 entry.dollars_per_h,
                 entry.phase,
                 cut(&entry.text),
+                entry.rule,
             ])?;
             Ok(())
         })
@@ -88,7 +100,7 @@ impl History {
         let mut entries: Vec<ActEntry> = self
             .connection
             .prepare_cached(
-                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text
+                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text, rule
                  FROM act ORDER BY id DESC LIMIT ?1",
             )?
             .query_map([limit as i64], read_entry)?
@@ -97,12 +109,32 @@ impl History {
         Ok(entries)
     }
 
+    /// What a rule has begun since a time, done dry or not: counted over the whole journal, however long it is.
+    pub fn rule_acts(&self, rule: &str, since: Timestamp) -> Result<RuleActs, HistoryError> {
+        let mut counted = self.connection.prepare_cached(
+            "SELECT count(*), coalesce(sum(dollars_per_h), 0.0) FROM act
+             WHERE rule = ?1 AND phase IN ('planned', 'dry-run') AND at_ms > ?2",
+        )?;
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get(1)?));
+        let (count, dollars_per_h) = counted.query_row(params![rule, ms(since)], read)?;
+        Ok(RuleActs { count: usize::try_from(count).unwrap_or_default(), dollars_per_h })
+    }
+
+    /// Whether a rule has ever begun something with this target; what was only done dry counts where `dry`.
+    pub fn rule_has_begun(&self, rule: &str, target: &str, dry: bool) -> Result<bool, HistoryError> {
+        let mut asked = self.connection.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM act
+                 WHERE rule = ?1 AND target = ?2 AND (phase = 'planned' OR (?3 AND phase = 'dry-run')))",
+        )?;
+        Ok(asked.query_row(params![rule, target, dry], |row| row.get(0))?)
+    }
+
     /// The last entry of every deed that has none after which nothing comes: what a process that was killed left under way.
     pub fn open_acts(&self) -> Result<Vec<ActEntry>, HistoryError> {
         let entries = self
             .connection
             .prepare_cached(
-                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text
+                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text, rule
                  FROM act WHERE id IN (SELECT max(id) FROM act GROUP BY plan, target)
                     AND phase NOT IN ('refused', 'taken', 'verified', 'incident', 'planned', 'dry-run') ORDER BY id",
             )?
@@ -133,5 +165,6 @@ fn read_entry(row: &rusqlite::Row<'_>) -> Result<ActEntry, rusqlite::Error> {
         dollars_per_h: row.get(14)?,
         phase: row.get(15)?,
         text: row.get(16)?,
+        rule: row.get(17)?,
     })
 }

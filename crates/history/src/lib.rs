@@ -30,10 +30,11 @@ use dwell_fleet::{Key, Timestamp};
 use rusqlite::{Connection, OptionalExtension};
 use rusqlite_migration::{M, Migrations};
 
-pub use acts::ActEntry;
+pub use acts::{ActEntry, RuleActs};
 pub use answers::{ANSWER_BYTES_MAX, ANSWERS_MAX, RawAnswer};
 pub use export::{Cell, Column, ColumnKind, ExportTable};
 pub use import::Imported;
+pub use lives::CalledRow;
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
 pub use logs::{Appended, LogOwner, LogQuery, StoredLine};
 pub use notes::{Closing, NOTE_CHARACTERS_MAX, Note, NoteKind, SeenBefore};
@@ -54,6 +55,7 @@ static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
         include_str!("acts.sql"),
         include_str!("rollouts.sql"),
         include_str!("again.sql"),
+        include_str!("act_rule.sql"),
     ];
     Migrations::new(steps.map(M::up).into())
 });

@@ -13,6 +13,24 @@ const LISTED_WITHIN_S: f64 = 120.0;
 /// How much of the file is read without copying, bytes.
 const MAPPED_BYTES: i64 = 4 << 30;
 
+/// Instances that one word can name, at most.
+const CALLED_MAX: usize = 100;
+
+/// An instance that was kept, by all that it can be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CalledRow {
+    /// Its row.
+    pub key: Key,
+    /// The manager's id.
+    pub uuid: Option<String>,
+    /// vast.ai's number.
+    pub vast_id: Option<u64>,
+    /// Its label.
+    pub label: Option<String>,
+    /// Where it was last, as the manager writes it.
+    pub state: String,
+}
+
 impl History {
     /// The lives that touch the time from `since` to `until`, whole.
     pub fn lives(&self, fleet: FleetId, since: Timestamp, until: Timestamp) -> Result<Vec<Life>, HistoryError> {
@@ -103,34 +121,33 @@ impl History {
         Ok(lives)
     }
 
-    /// Instances of a fleet whose id is the given one or begins with it, at most two: an exact one alone. Their keys are good for a
-    /// history that is [`History::keyed_by_rows`].
-    pub fn named(&self, fleet: FleetId, wanted: &str) -> Result<Vec<(String, Key)>, HistoryError> {
-        let name = "coalesce(uuid, cast(vast_id AS TEXT), label, '')";
-        let find = |condition: &str, value: &dyn rusqlite::ToSql| -> Result<Vec<(String, Key)>, HistoryError> {
-            let sql = format!(
-                "SELECT {name}, id FROM instance WHERE fleet = ?1 AND merged_into IS NULL AND {condition} ORDER BY id DESC LIMIT 2"
-            );
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            let found = statement
-                .query_map(rusqlite::params![fleet.0, value], |row| Ok((row.get(0)?, Key(row.get::<_, i64>(1)?.unsigned_abs()))))?
-                .collect::<Result<_, _>>()?;
-            Ok(found)
-        };
+    /// Instances of which a word could be the name, newest first: their manager's id or its beginning, vast.ai's number or its
+    /// beginning, or their label. A hundred at most.
+    pub fn called(&self, fleet: FleetId, wanted: &str) -> Result<Vec<CalledRow>, HistoryError> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let mut exact = find("uuid = ?2", &wanted)?;
-        if exact.is_empty()
-            && let Ok(number) = wanted.parse::<i64>()
-        {
-            exact = find("vast_id = ?2", &number)?;
-        }
-        exact.truncate(1);
-        if exact.is_empty() { find("uuid >= ?2 AND uuid < ?2 || char(1114111)", &wanted) } else { Ok(exact) }
+        let sql = "SELECT id, uuid, vast_id, label, state FROM instance
+             WHERE fleet = ?1 AND merged_into IS NULL
+                AND ((uuid >= ?2 AND uuid < ?2 || char(1114111)) OR label = ?2 OR substr(cast(vast_id AS TEXT), 1, length(?2)) = ?2
+                    OR (uuid IS NULL AND substr('vast-' || vast_id, 1, length(?2)) = ?2))
+             ORDER BY id DESC LIMIT ?3";
+        let read = |row: &rusqlite::Row<'_>| {
+            let number: Option<i64> = row.get(2)?;
+            Ok(CalledRow {
+                key: Key(row.get::<_, i64>(0)?.unsigned_abs()),
+                uuid: row.get(1)?,
+                vast_id: number.and_then(|id| u64::try_from(id).ok()),
+                label: row.get(3)?,
+                state: row.get(4)?,
+            })
+        };
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement.query_map(rusqlite::params![fleet.0, wanted, CALLED_MAX as i64], read)?;
+        Ok(found.collect::<Result<_, _>>()?)
     }
 
-    /// From now on keys are those that [`History::named`] gives: for reading alone, without a watch that gives keys of its own.
+    /// From now on keys are those that [`History::called`] gives: for reading alone, without a watch that gives keys of its own.
     pub fn keyed_by_rows(self) -> Result<Self, HistoryError> {
         // Charts read all of the instances: through the system's own cache, without copying each page.
         self.connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;

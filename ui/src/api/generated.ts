@@ -2305,7 +2305,11 @@ token: string,
 /**
  * What was typed to confirm it.
  */
-confirmation: string | null, };
+confirmation: string | null, 
+/**
+ * Why, for the journal, in place of what the plan was asked with. It changes nothing of the plan.
+ */
+why: string | null, };
 export type AllowActing = { 
 /**
  * Whether.

@@ -136,18 +136,18 @@ class Acting {
     if (this.request) await this.ask(this.request.deed, this.request.ids, this.request.text, this.request.why);
   }
 
-  /** Carries out the plan that is shown. */
+  /** Carries out the plan that is shown, and no other: a reason goes into the journal with it. */
   async carryOut(confirmation: string, why: string) {
-    if (!this.plan || !this.request) return;
-    let plan: PlanView | undefined = this.plan;
-    // What was typed as the reason belongs into the journal: the plan is made anew with it.
-    if (why.trim() !== (this.request.why ?? "")) plan = await attempt(api.plan({ ...this.request, why: why.trim() }));
-    if (!plan?.token) return;
-    const acts = await attempt(api.carry_out({ token: plan.token, confirmation: confirmation.trim() || null }));
+    const [plan, request] = [this.plan, this.request];
+    if (!plan?.token || !request) return;
+    const acts = await attempt(api.carry_out({ token: plan.token, confirmation: confirmation.trim() || null, why: why.trim() || null }));
     if (acts) {
       this.take(acts);
       this.leave();
+      return;
     }
+    // What has grown too old is planned again: shown, and confirmed anew.
+    await this.ask(request.deed, request.ids, request.text, request.why);
   }
 }
 

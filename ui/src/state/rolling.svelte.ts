@@ -119,7 +119,7 @@ class Rolling {
 
   async begin(confirmation: string) {
     if (!this.plan?.token) return;
-    const read = await attempt(api.begin_rollout({ token: this.plan.token, confirmation: confirmation.trim() }));
+    const read = await attempt(api.begin_rollout({ token: this.plan.token, confirmation: confirmation.trim(), why: null }));
     if (!read) return;
     this.take(read);
     this.leave();

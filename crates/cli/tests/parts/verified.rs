@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dwell_fake_manager::{Behaviour, FakeManager, Options};
+use dwell_history::{ActEntry, History};
 use serde_json::{Value, json};
 
 use crate::{json as parsed, text};
@@ -161,7 +162,10 @@ impl Bench {
     /// Its exit code, the last step of the deed, and all that its steps say.
     fn act(&self, deed: &str, id: &str) -> (i32, String, String) {
         // vast.ai is asked for a rental every two seconds at most: each reading takes as long.
-        let readings = if self.vast_url.is_some() { "4" } else { "20" };
+        self.act_within(deed, id, if self.vast_url.is_some() { "4" } else { "20" })
+    }
+
+    fn act_within(&self, deed: &str, id: &str, readings: &str) -> (i32, String, String) {
         let output = self.run(&[deed, id, "--yes", "--every", "200ms", "--readings", readings, "--json"]);
         let told = parsed(&output);
         let act = &told["actions"][0];
@@ -303,12 +307,12 @@ fn a_kill_is_not_verified_by_a_list_from_before_it() {
 #[test]
 fn a_kill_that_was_done_is_verified_by_what_was_read_since() {
     let keyless = bench(OFTEN, None);
-    let (code, phase, told) = keyless.act("kill", &keyless.uuid);
+    let (code, phase, told) = keyless.act_within("kill", &keyless.uuid, "300");
     assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
     assert!(told.contains("not known without a key of the account"), "{told}");
     let account = vast(&[OTHER], Form::Right);
     let bench = bench(OFTEN, Some(&account));
-    let (code, phase, told) = bench.act("kill", &bench.uuid);
+    let (code, phase, told) = bench.act_within("kill", &bench.uuid, "60");
     assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
     assert!(told.contains("has read that list anew since"), "{told}");
 }
@@ -323,4 +327,122 @@ fn another_accounts_list_verifies_nothing() {
         let (code, phase, told) = bench.act(deed, &bench.uuid);
         assert_eq!((code, phase.as_str()), (1, "incident"), "{deed}: {told}");
     }
+}
+
+/// One word means one instance, whatever is asked of it; what fits several is named and left alone.
+#[test]
+fn show_and_kill_mean_the_same_instance() {
+    let account = vast(&[ONE, OTHER], Form::Right);
+    let bench = bench(NEVER, Some(&account));
+    let other = parsed(&bench.run(&["fleet", "--json"]))["instances"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["vast_id"] == json!(OTHER))
+        .map(|row| row["id"].as_str().unwrap().to_owned())
+        .unwrap();
+    let number = ONE.to_string();
+    let own: String = {
+        let shared = bench.uuid.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+        bench.uuid.chars().take(shared + 1).collect()
+    };
+    let mut words = vec![bench.uuid.clone(), number.clone(), format!("C.{ONE}"), own, "7".to_owned(), "31".to_owned()];
+    words.extend([number[..7].to_owned(), "nobody".to_owned(), "C.3100001".to_owned()]);
+    words.extend(bench.uuid.chars().take(1).map(String::from));
+    for word in words {
+        let of_show = {
+            let output = bench.run(&["show", &word, "--json"]);
+            let told = parsed(&output);
+            let id = told["row"]["id"].as_str().or(told["instance"]["id"].as_str()).or(told["id"].as_str()).map(str::to_owned);
+            (output.status.code(), told["error"]["code"].as_str().map(str::to_owned), id)
+        };
+        for deed in [&["kill"][..], &["destroy"], &["stop"], &["label", "--as", "x"], &["ban", "--reason", "x"]] {
+            if deed[0] == "ban" && word.parse::<u64>().is_ok() {
+                continue;
+            }
+            let mut arguments = vec![deed[0], &word];
+            arguments.extend(&deed[1..]);
+            arguments.extend(["--dry-run", "--json"]);
+            let output = bench.run(&arguments);
+            let told = parsed(&output);
+            let id = told["steps"][0]["id"].as_str().map(str::to_owned);
+            let of_deed = (output.status.code(), told["error"]["code"].as_str().map(str::to_owned), id);
+            assert_eq!(of_deed, of_show, "{word} of {deed:?}: {told}");
+        }
+    }
+    // A beginning that is too short names whom it could mean.
+    let output = bench.run(&["kill", &number[..6], "--dry-run"]);
+    let told = text(&output.stderr);
+    assert!(output.status.code() == Some(4) && told.contains(&bench.uuid) && told.contains(&other), "{told}");
+}
+
+/// What a rule did is found by the rule and not by what its reason begins with, in a journal of an earlier version as well.
+#[test]
+fn a_rules_daily_limit_is_counted_in_a_journal_of_any_length() {
+    let bench = bench(NEVER, None);
+    let add = ["rules", "add", "wedged", "--verdict", "invisible", "--cause", "pipeline-deadlock", "--do", "kill"];
+    assert!(bench.run(&add).status.success());
+    let today = || parsed(&bench.run(&["rules", "--json"]))["rules"][0]["today"].as_u64().unwrap();
+    assert_eq!(today(), 0);
+    let journal = History::open(&bench.folder.path().join("history.sqlite3")).unwrap();
+    let row = |plan: &str, phase: &str, rule: Option<&str>| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+        let entry = ActEntry {
+            id: 0,
+            plan: plan.into(),
+            at: jiff::Timestamp::from_millisecond(now).unwrap(),
+            who: "o".into(),
+            process: "1 1".into(),
+            why: "rule wedged: typed by hand".into(),
+            rule: rule.map(str::to_owned),
+            fleet: "f".into(),
+            simulated: None,
+            deed: "kill".into(),
+            deed_text: None,
+            target: plan.into(),
+            uuid: None,
+            vast_id: None,
+            machine: None,
+            dollars_per_h: Some(0.4),
+            phase: phase.into(),
+            text: String::new(),
+        };
+        journal.add_act(&entry).unwrap();
+    };
+    row("one", "planned", Some("wedged"));
+    row("two", "planned", Some("wedged"));
+    row("of-a-person", "planned", None);
+    (0..2_050).for_each(|nth| row(&format!("p{nth}"), "verified", None));
+    assert_eq!(today(), 2, "the newest 2,000 rows have neither of them");
+}
+
+/// A killed one that vast.ai bills on goes with its machine as well, and what is not on the list is not taken off it.
+#[test]
+fn a_ban_names_everything_that_is_billed_and_an_unban_only_what_is_listed() {
+    let bench = bench(OFTEN, None);
+    bench.manager.account(|account| account.destroy = Behaviour::Aborts);
+    let killed = bench.manager.call("POST", "/api/kill", &format!(r#"{{"vast_id":{ONE},"uuid":"{}"}}"#, bench.uuid));
+    assert_eq!(killed.status, 200);
+    bench.manager.cycle();
+    let machine = (40_000 + ONE % 1_000).to_string();
+    let told = text(&bench.run(&["ban", &machine, "--reason", "slow", "--dry-run"]).stdout);
+    assert!(told.contains(&format!("{} (killed, and billed on)", bench.uuid)) && !told.contains("Nobody is on it"), "{told}");
+    let other = (40_000 + OTHER % 1_000).to_string();
+    let told = text(&bench.run(&["ban", &other, "--reason", "slow", "--dry-run"]).stdout);
+    assert!(told.contains("destroys every instance on it") && !told.contains("killed, and"), "{told}");
+    assert!(text(&bench.run(&["ban", "40999", "--reason", "slow", "--dry-run"]).stdout).contains("Nobody is on it now"));
+
+    for arguments in [&["unban", &machine, "--json"][..], &["unban", &machine, "--dry-run", "--json"]] {
+        let output = bench.run(arguments);
+        let error = &parsed(&output)["error"];
+        assert_eq!((output.status.code(), &error["code"]), (Some(4), &json!("not-banned")), "{error}");
+        assert!(error["message"].as_str().unwrap().contains("is not on the manager's list of bad hosts"), "{error}");
+    }
+    assert_eq!(bench.manager.call("POST", "/bad-host", &format!(r#"{{"machine_id":"{machine}","reason":"slow"}}"#)).status, 200);
+    let told = text(&bench.run(&["unban", &machine, "--dry-run"]).stdout);
+    assert!(told.contains("goes off the manager's list"), "{told}");
+    // One of two is left out, and the other one done.
+    let output = bench.run(&["unban", &machine, &other, "--every", "100ms"]);
+    assert!(output.status.success() && text(&output.stdout).contains("left out: machine"), "{}", text(&output.stdout));
+    assert!(!text(&bench.run(&["bad-hosts"]).stdout).contains(&machine));
 }

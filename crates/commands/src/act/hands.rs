@@ -95,7 +95,7 @@ fn seen_rental(vast_id: u64, record: VastRecord, machine: Option<u64>) -> SeenRe
 
 /// Whether a row of the manager's shows vast.ai's record as it stands in its list. Of what has left the list it keeps a number, a price
 /// and a place, and no more.
-fn is_on_its_list(row: &Row) -> bool {
+pub(super) fn is_on_its_list(row: &Row) -> bool {
     let vast = &row.vast;
     let told = [
         vast.start_date.is_some(),

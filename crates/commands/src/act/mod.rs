@@ -10,7 +10,7 @@ pub(crate) mod rules;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use dwell_fleet::{Timestamp, seconds_between};
+use dwell_fleet::{Instance, Presence, State, Timestamp, seconds_between};
 use dwell_history::{ActEntry, History};
 use tokio::task::JoinSet;
 
@@ -21,6 +21,8 @@ use perform::{Phase, look_after, perform};
 
 use crate::ApiError;
 use crate::dto::*;
+use crate::select::{self, Called, is_in_full, select};
+use crate::watch::Watch;
 
 /// A token is good for so long, seconds.
 const TOKEN_S: f64 = 120.0;
@@ -42,8 +44,55 @@ pub(crate) struct Plan {
     deed: Deed,
     targets: Vec<Target>,
     why: String,
+    /// The rule that made it.
+    rule: Option<String>,
     fleet: String,
     simulated: Option<String>,
+}
+
+/// What the manager tells of machines, for a plan that bans one or takes one off its list.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Machines {
+    /// On its list of bad hosts; `None` before its first answer.
+    banned: Option<Vec<String>>,
+    /// Instances in its copy of vast.ai's list, killed or not, with their machines; `None` where it has none.
+    billed: Option<Vec<(u64, String)>>,
+}
+
+impl Machines {
+    /// As it is watched.
+    pub(crate) fn of(watch: &Watch) -> Self {
+        let fleet = watch.fleet();
+        let billed = |it: &Instance| {
+            let listed = it.presence == Presence::Listed && hands::is_on_its_list(&it.row);
+            let killed = if it.state == State::Killed { " (killed, and billed on)" } else { "" };
+            Some((it.row.vast.machine_id.filter(|_| listed)?.0, format!("{}{killed}", it.id())))
+        };
+        Self {
+            banned: fleet.as_of().map(|_| watch.bad_hosts().iter().map(|host| host.machine_id.clone()).collect()),
+            billed: fleet.vast_cache_age_s().map(|_| fleet.instances().filter_map(billed).collect()),
+        }
+    }
+
+    /// Whether it is on the list of bad hosts; `None` where that is not known.
+    fn is_banned(&self, machine: u64) -> Option<bool> {
+        let is_it = |id: &String| id.trim().parse() == Ok(machine);
+        self.banned.as_ref().map(|banned| banned.iter().any(is_it))
+    }
+
+    /// Who would be destroyed with it, in a sentence.
+    fn ends(&self, machine: Option<u64>, view: Option<&FleetView>) -> String {
+        let rows = view.map_or(&[][..], |view| &view.instances);
+        let is_on_it = |row: &&InstanceRow| row.machine_id.is_some() && row.machine_id == machine && row.state != "killed";
+        let mut on_it: Vec<String> = rows.iter().filter(is_on_it).map(|row| row.id.clone()).collect();
+        let billed = self.billed.iter().flatten().filter(|(its, _)| Some(*its) == machine).map(|(_, id)| id.clone());
+        on_it.extend(billed.filter(|id| !rows.iter().any(|row| is_on_it(&row) && row.id == *id)).collect::<Vec<_>>());
+        match (&on_it[..], &self.billed) {
+            ([], Some(_)) => "Nobody is on it now.".to_owned(),
+            ([], None) => "Who is billed on it is not known: the manager has no list of vast.ai's.".to_owned(),
+            (all, _) => format!("The manager destroys every instance on it within a minute: {}.", all.join(", ")),
+        }
+    }
 }
 
 /// What an instance or a rental is now, for a plan.
@@ -70,32 +119,31 @@ fn of_row(row: &InstanceRow) -> Subject {
     }
 }
 
+fn called(row: &InstanceRow) -> Called {
+    Called {
+        id: row.id.clone(),
+        vast_id: row.vast_id,
+        label: row.label.clone(),
+        state: row.state.clone(),
+        is_alive: row.state != "killed" && row.listed,
+    }
+}
+
 /// Finds whom a person means: an instance of the fleet, else a rental of the account.
 fn subject(view: Option<&FleetView>, rentals: Option<&Rentals>, wanted: &str) -> Result<Subject, ApiError> {
     let wanted = wanted.trim();
     let rows = view.map_or(&[][..], |view| &view.instances);
-    let is = |row: &&InstanceRow| {
-        row.id == wanted || row.vast_id.is_some_and(|id| id.to_string() == wanted) || row.label.as_deref() == Some(wanted)
-    };
-    let begins = |row: &&InstanceRow| !wanted.is_empty() && row.id.starts_with(wanted);
-    let mut found: Vec<&InstanceRow> = rows.iter().filter(is).collect();
-    if found.is_empty() {
-        found = rows.iter().filter(begins).collect();
-    }
-    // A killed row and its successor can share a number: the one that is alive is meant.
-    if found.len() > 1 && found.iter().filter(|row| row.state != "killed").count() == 1 {
-        found.retain(|row| row.state != "killed");
-    }
-    match found[..] {
-        [only] => return Ok(of_row(only)),
-        [] => {}
-        _ => {
-            return Err(
-                ApiError::new("ambiguous-id", format!("{wanted:?} fits {} instances", found.len())).hint("give more of the id")
-            );
-        }
-    }
     let rental = rentals.and_then(|all| all.rentals.iter().find(|rental| rental.vast_id.to_string() == wanted));
+    match select(rows.iter().map(called), wanted) {
+        Ok(place) => {
+            let row = &rows[place];
+            let Some(rental) = rental.filter(|_| !is_in_full(&called(row), wanted)) else { return Ok(of_row(row)) };
+            let words = format!("{wanted:?} is a rental's number, and {} begins so: which of the two?", row.id);
+            return Err(ApiError::new("ambiguous-id", words).hint(format!("{} is rental {wanted:?}", rental.vast_id)));
+        }
+        Err(error) if error.code != "unknown-id" || rental.is_none() => return Err(error),
+        Err(_) => {}
+    }
     rental
         .map(|rental| Subject {
             target: Target {
@@ -109,16 +157,14 @@ fn subject(view: Option<&FleetView>, rentals: Option<&Rentals>, wanted: &str) ->
             is_killed: false,
             is_running: rental.status.as_deref() == Some("running"),
         })
-        .ok_or_else(|| {
-            ApiError::new("unknown-id", format!("no instance or rental is known by {wanted:?}"))
-                .hint("dwellctl fleet and dwellctl vast instances list them")
-        })
+        .ok_or_else(|| select::unknown(wanted))
 }
 
 /// What would be done. Nothing is done, and nothing is asked of anybody but what is known already.
 pub(crate) fn plan(
     view: Option<&FleetView>,
     rentals: Option<&Rentals>,
+    machines: &Machines,
     request: &PlanRequest,
     read_only: bool,
 ) -> Result<Plan, ApiError> {
@@ -135,25 +181,30 @@ pub(crate) fn plan(
     let mut seen: HashSet<String> = HashSet::new();
     let (mut steps, mut targets) = (Vec::new(), Vec::new());
     for wanted in &request.ids {
-        let machine = matches!(deed, Deed::Ban(_) | Deed::Unban).then(|| wanted.trim().parse::<u64>().ok()).flatten();
-        let subject = match (subject(view, rentals, wanted), machine) {
-            (Ok(subject), _) => subject,
-            (Err(_), Some(machine)) => Subject {
+        // Where machines are meant, digits that are no instance's in full are a machine's, and no beginning of an id.
+        let of_machine = matches!(deed, Deed::Ban(_) | Deed::Unban) && !view.is_some_and(|view| is_known(view, wanted));
+        let subject = match wanted.trim().parse::<u64>() {
+            Ok(machine) if of_machine => Subject {
                 target: Target { id: format!("machine {machine}"), machine: Some(machine), ..Target::default() },
                 is_now: "a machine".to_owned(),
                 is_killed: false,
                 is_running: false,
             },
-            (Err(error), None) => return Err(error),
+            _ => subject(view, rentals, wanted)?,
         };
         if !seen.insert(subject.target.id.clone()) {
             continue;
         }
-        let step = step(&deed, &subject, view);
+        let step = step(&deed, &subject, view, machines);
         if step.refused.is_none() {
             targets.push(subject.target);
         }
         steps.push(step);
+    }
+    // In read-only mode that comes first.
+    if deed == Deed::Unban && !read_only && targets.is_empty() && steps.iter().all(|it| it.refused.is_some()) {
+        let why = steps.first().and_then(|it| it.refused.clone()).unwrap_or_default();
+        return Err(ApiError::new("not-banned", why).hint("dwellctl bad-hosts shows the list"));
     }
     let prices: Vec<f64> = targets.iter().filter_map(|target| target.dollars_per_h).collect();
     let saves = match deed {
@@ -182,12 +233,13 @@ pub(crate) fn plan(
         deed,
         targets,
         why: request.why.clone().unwrap_or_default(),
+        rule: None,
         fleet: watching.map_or_else(|| "vast.ai".to_owned(), |it| it.address.clone()),
         simulated: watching.and_then(|it| it.simulated.clone()),
     })
 }
 
-fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>) -> PlanStep {
+fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>, machines: &Machines) -> PlanStep {
     let target = &subject.target;
     let price = target.dollars_per_h.map(|dollars| format!(" ({dollars:.2} dollars an hour)")).unwrap_or_default();
     let needs_rental = || target.vast_id.is_none().then(|| "vast.ai's number of it is not known".to_owned());
@@ -224,27 +276,18 @@ fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>) -> PlanStep {
             needs_rental(),
         ),
         Deed::Ban(reason) => {
-            let on_it: Vec<&str> = view
-                .map(|view| {
-                    view.instances
-                        .iter()
-                        .filter(|row| row.machine_id == target.machine && row.machine_id.is_some() && row.state != "killed")
-                })
-                .into_iter()
-                .flatten()
-                .map(|row| row.id.as_str())
-                .collect();
-            let ends = match &on_it[..] {
-                [] => "Nobody is on it now.".to_owned(),
-                all => format!("The manager destroys every instance on it within a minute: {}.", all.join(", ")),
-            };
+            let ends = machines.ends(target.machine, view);
             let machine = target.machine.map(|id| id.to_string()).unwrap_or_default();
             let refused = target.machine.is_none().then(|| "its machine is not known".to_owned());
             (format!("Machine {machine} goes on the manager's list of bad hosts ({reason}). {ends}"), refused)
         }
         Deed::Unban => {
             let machine = target.machine.map(|id| id.to_string()).unwrap_or_default();
-            let refused = target.machine.is_none().then(|| "its machine is not known".to_owned());
+            let refused = match target.machine.map(|machine| machines.is_banned(machine)) {
+                None => Some("its machine is not known".to_owned()),
+                Some(Some(false)) => Some(not_banned(&machine)),
+                Some(_) => None,
+            };
             (format!("Machine {machine} goes off the manager's list of bad hosts: it can be rented again."), refused)
         }
     };
@@ -257,6 +300,10 @@ fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>) -> PlanStep {
         refused,
         dollars_per_h: target.dollars_per_h,
     }
+}
+
+fn not_banned(machine: &str) -> String {
+    format!("machine {machine} is not on the manager's list of bad hosts: there is nothing to take off")
 }
 
 fn sentence(deed: &Deed, targets: usize, steps: usize, saves: Option<f64>) -> String {
@@ -357,7 +404,10 @@ impl Acting {
             let wanted = plan.view.confirm_with.clone().unwrap_or_default();
             return Err(ApiError::new("not-confirmed", format!("to confirm this, type {wanted:?}")));
         }
-        waiting.remove(&request.token).map(|(_, plan)| plan).ok_or_else(gone)
+        let (_, plan) = waiting.remove(&request.token).ok_or_else(gone)?;
+        // A reason goes into the journal with it; what is done to whom is what was shown.
+        let why = request.why.as_deref().map(str::trim).filter(|why| !why.is_empty()).map(str::to_owned);
+        Ok(Plan { why: why.unwrap_or_else(|| plan.why.clone()), ..plan })
     }
 
     /// Begins to carry out a plan; gives what is under way. Whom somebody does the same to already is left out.
@@ -387,6 +437,7 @@ impl Acting {
                 who: who.clone(),
                 process: process.clone(),
                 why: plan.why.clone(),
+                rule: plan.rule.clone(),
                 fleet: plan.fleet.clone(),
                 simulated: plan.simulated.clone(),
                 deed: plan.deed.as_str().to_owned(),
@@ -496,9 +547,11 @@ fn who() -> String {
         .unwrap_or_else(|| "not told".to_owned())
 }
 
-/// Whether a person's word is of an instance of the fleet.
+/// Whether a person's word is of an instance of the fleet. What only begins so could be a rental's number in full.
 pub(crate) fn is_known(view: &FleetView, wanted: &str) -> bool {
-    subject(Some(view), None, wanted).is_ok()
+    let is_number = wanted.trim().parse::<u64>().is_ok();
+    select(view.instances.iter().map(called), wanted)
+        .is_ok_and(|place| !is_number || is_in_full(&called(&view.instances[place]), wanted))
 }
 
 /// What a journal tells.

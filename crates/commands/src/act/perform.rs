@@ -229,8 +229,8 @@ const TOO_OFTEN_MOST: usize = 6;
 const ANOTHER_LIST_S: f64 = 2.0;
 /// Instances that the manager gave up beside the one that was killed, from which on its list is taken for a broken one.
 const GIVEN_UP_MANY: usize = 2;
-/// Before an entry of the journal its deed may have been sent so long ago, seconds: the manager answers when its client has ended.
-const SENT_BEFORE_S: f64 = 300.0;
+/// Before the last entry of the journal its deed may have been sent so long ago, seconds: a terminal has waited since.
+const SENT_BEFORE_S: f64 = 1_200.0;
 /// Longest words of the manager's log that are repeated, characters.
 const WORDS_MAX: usize = 400;
 
@@ -633,7 +633,7 @@ fn last_failed(error: &FetchError) -> Seen {
     Seen::Unknown(format!("the last reading failed: {}", error.message))
 }
 
-/// The last that a log says of a rental, a failure before anything else. A line is dated; what follows without a date belongs to it.
+/// The last that a log says of a rental's destroy, else of the rental. A line is dated; what follows without a date belongs to it.
 fn words_of(lines: &[(Timestamp, String)], vast_id: u64) -> Option<String> {
     let mut told: Vec<String> = Vec::new();
     for (_, text) in lines {
@@ -645,7 +645,8 @@ fn words_of(lines: &[(Timestamp, String)], vast_id: u64) -> Option<String> {
     let number = vast_id.to_string();
     let names = |text: &&String| text.split(|it: char| !it.is_ascii_alphanumeric()).any(|word| word == number);
     let of_it: Vec<&String> = told.iter().filter(names).collect();
-    let said = of_it.iter().rev().find(|text| is_failure(text)).or(of_it.last())?;
+    let is_outcome = |text: &&&String| is_failure(text) || text.contains("destroyed vast instance");
+    let said = of_it.iter().rev().find(is_outcome).or(of_it.last())?;
     Some(said.chars().take(WORDS_MAX).collect())
 }
 
@@ -692,9 +693,11 @@ mod tests {
         DestroyFails,
         /// Of a kill: the manager marks its row, and its client destroys nothing and exits with 0.
         Aborted,
+        /// Of a kill: it is done, and the manager's client says that it failed.
+        CalledFailed,
     }
 
-    const FAULTS: [Fault; 9] = [
+    const FAULTS: [Fault; 10] = [
         Fault::None,
         Fault::Lost,
         Fault::Swallowed,
@@ -704,6 +707,7 @@ mod tests {
         Fault::Failed,
         Fault::DestroyFails,
         Fault::Aborted,
+        Fault::CalledFailed,
     ];
 
     #[derive(Debug, Clone, PartialEq)]
@@ -822,7 +826,7 @@ mod tests {
     impl Hands for Double {
         async fn send(&self, deed: &Deed, target: &Target) -> Result<(), FetchError> {
             let fault = self.faults.borrow_mut().pop().unwrap_or(Fault::None);
-            if matches!(fault, Fault::None | Fault::Lost | Fault::FailedAndDone) {
+            if matches!(fault, Fault::None | Fault::Lost | Fault::FailedAndDone | Fault::CalledFailed) {
                 let listed = self.world.borrow().rentals.iter().any(|rental| Some(rental.0) == target.vast_id);
                 if *deed == Deed::Destroy && !listed {
                     return Err(error(Code::NoSuchInstance));
@@ -833,11 +837,12 @@ mod tests {
                 (Fault::DestroyFails, Deed::Kill) => {
                     self.only_marks(target, "[monitor] failed to destroy vast instance 1: exit status 1 (no route)");
                 }
+                (Fault::CalledFailed, Deed::Kill) => self.say("[monitor] failed to destroy vast instance 1: timeout"),
                 (Fault::Aborted, Deed::Kill) => self.only_marks(target, "[monitor] destroyed vast instance 1"),
                 _ => {}
             }
             match fault {
-                Fault::None | Fault::Lied | Fault::DestroyFails | Fault::Aborted => Ok(()),
+                Fault::None | Fault::Lied | Fault::DestroyFails | Fault::Aborted | Fault::CalledFailed => Ok(()),
                 Fault::Lost | Fault::Swallowed => Err(error(Code::VastSilent)),
                 Fault::TooOften => Err(error(Code::TooOften)),
                 Fault::FailedAndDone | Fault::Failed => Err(error(Code::VastFailed)),
@@ -1010,8 +1015,7 @@ mod tests {
             assert_eq!(run(&double, &Deed::Kill).0, Phase::Verified);
         }
         // What was done though it was called failed is not there any more.
-        let done = Double::new(vec![], vec![]);
-        done.log.borrow_mut().push((shift(Timestamp::UNIX_EPOCH, 1.0), "failed to destroy vast instance 1: timeout".into()));
+        let done = Double::new(vec![Fault::CalledFailed], vec![]);
         let (phase, text, _) = run(&done, &Deed::Kill);
         assert_eq!(phase, Phase::Verified);
         assert!(text.contains("says otherwise"), "{text}");
@@ -1074,6 +1078,9 @@ mod tests {
         assert!(words.ends_with("(Traceback KeyError: 31)") && is_failure(&words), "{words}");
         assert!(words_of(&log, 310).unwrap().ends_with("destroyed vast instance 310"));
         assert_eq!(words_of(&log, 3), None);
+        // A later try went well.
+        let later = [&log[..], &[line("2026/12/01 02:43:00 [monitor] destroyed vast instance 31")]].concat();
+        assert!(!is_failure(&words_of(&later, 31).unwrap()));
     }
 
     #[test]

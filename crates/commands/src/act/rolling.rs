@@ -279,8 +279,11 @@ impl Acting {
         if request.confirmation.as_deref().map(str::trim) != Some(wanted.as_str()) {
             return Err(ApiError::new("not-confirmed", format!("to confirm this, type {wanted:?}")));
         }
-        let (_, planned) = waiting.remove(&request.token).ok_or_else(gone)?;
+        let (_, mut planned) = waiting.remove(&request.token).ok_or_else(gone)?;
         drop(waiting);
+        if let Some(why) = request.why.as_deref().map(str::trim).filter(|why| !why.is_empty()) {
+            why.clone_into(&mut planned.terms.why);
+        }
         // Nobody is replaced twice at a time.
         let busy = under_way(journal, &planned.fleet)?;
         if let Some(id) = planned.olds.iter().flatten().map(|old| &old.id).find(|id| busy.contains(*id)) {

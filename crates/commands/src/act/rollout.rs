@@ -341,6 +341,7 @@ impl<'a, H: Rents> Runner<'a, H> {
             who: who(),
             process: self.process.clone(),
             why: self.terms.why.clone(),
+            rule: None,
             fleet: self.fleet.clone(),
             simulated: self.simulated.clone(),
             deed: "deploy".to_owned(),

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use dwell_fleet::{FlagKind, Timestamp, seconds_between};
-use dwell_history::ActEntry;
+use dwell_fleet::{FlagKind, Timestamp, seconds_between, shift};
+use dwell_history::{ActEntry, History, RuleActs};
 use tokio::sync::{mpsc, oneshot};
 
 use super::rollout::MayAct;
-use super::{Acting, Journal, Leave, LiveHands, Patience, locked, plan, this_process, token, who};
+use super::{Acting, Journal, Leave, LiveHands, Machines, Patience, Plan, locked, plan, this_process, token, who};
 use crate::ApiError;
 use crate::drive::Ask;
 use crate::dto::*;
@@ -17,8 +17,6 @@ use crate::settings::{Folder, Settings};
 /// Time between two looks at the rules, seconds.
 const EVERY_S: f64 = 30.0;
 const DAY_S: f64 = 86_400.0;
-/// Entries of the journal that are looked at.
-const ENTRIES_MAX: usize = 2_000;
 /// A rule acts on nobody sooner than this, seconds: a verdict that has just come can go again.
 const HOLDS_LEAST_S: f64 = 60.0;
 /// What a rule can do.
@@ -48,21 +46,9 @@ pub(crate) fn checked(rule: &Rule) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// How what a rule does is found in the journal again.
-fn mark(rule: &Rule) -> String {
-    format!("rule {}: ", rule.name)
-}
-
-/// What a rule has begun: each target once.
-fn begun<'a>(rule: &Rule, entries: &'a [ActEntry]) -> impl Iterator<Item = &'a ActEntry> {
-    let mark = mark(rule);
-    entries.iter().filter(move |it| it.why.starts_with(&mark) && matches!(it.phase.as_str(), "planned" | "dry-run"))
-}
-
-/// What a rule has begun within the last day: how many, and what those cost an hour, US dollars.
-fn of_today(rule: &Rule, entries: &[ActEntry], now: Timestamp) -> (usize, f64) {
-    let recent = begun(rule, entries).filter(|it| seconds_between(it.at, now) < DAY_S);
-    recent.fold((0, 0.0), |(count, dollars), it| (count + 1, dollars + it.dollars_per_h.unwrap_or(0.0)))
+/// What a rule has begun within the last day.
+fn of_today(rule: &Rule, journal: &History, now: Timestamp) -> Result<RuleActs, ApiError> {
+    Ok(journal.rule_acts(&rule.name, shift(now, -DAY_S))?)
 }
 
 /// Whether a rule holds for an instance: its verdict for long enough, and its cause confirmed, alone.
@@ -78,32 +64,37 @@ fn holds(rule: &Rule, verdict: &str, since: Timestamp, as_of: Timestamp, page: &
 }
 
 /// Why a rule does nothing more to this one, or today.
-fn stopped(rule: &Rule, id: &str, dollars_per_h: Option<f64>, entries: &[ActEntry], now: Timestamp) -> Option<&'static str> {
+fn stopped(
+    rule: &Rule,
+    id: &str,
+    dollars_per_h: Option<f64>,
+    journal: &History,
+    now: Timestamp,
+) -> Result<Option<&'static str>, ApiError> {
     // What was done dry is done once the rule is switched on.
-    let again = begun(rule, entries).any(|it| it.target == id && (rule.dry_run || it.phase == "planned"));
-    if again {
-        return Some("done already");
+    if journal.rule_has_begun(&rule.name, id, rule.dry_run)? {
+        return Ok(Some("done already"));
     }
-    let (count, dollars) = of_today(rule, entries, now);
-    if count >= rule.per_day as usize {
-        return Some("the daily number is reached");
+    let today = of_today(rule, journal, now)?;
+    if today.count >= rule.per_day as usize {
+        return Ok(Some("the daily number is reached"));
     }
     // A price that is not told counts for nothing that could be limited: nothing is done.
-    match dollars_per_h {
+    Ok(match dollars_per_h {
         None => Some("its price is not known"),
-        Some(price) if dollars + price > rule.dollars_per_h_a_day + 1e-9 => Some("the daily dollars are reached"),
+        Some(price) if today.dollars_per_h + price > rule.dollars_per_h_a_day + 1e-9 => Some("the daily dollars are reached"),
         Some(_) => None,
-    }
+    })
 }
 
 /// Rules of a fleet with what they did today.
 pub(crate) fn told(rules: Vec<Rule>, journal: &Journal, now: Timestamp) -> Result<Rules, ApiError> {
-    let entries = locked(journal).acts(ENTRIES_MAX)?;
+    let journal = locked(journal);
     let view = |rule: Rule| {
-        let (today, dollars_per_h_today) = of_today(&rule, &entries, now);
-        RuleView { today, dollars_per_h_today, rule }
+        let today = of_today(&rule, &journal, now)?;
+        Ok(RuleView { today: today.count, dollars_per_h_today: today.dollars_per_h, rule })
     };
-    Ok(Rules { rules: rules.into_iter().map(view).collect() })
+    Ok(Rules { rules: rules.into_iter().map(view).collect::<Result<_, ApiError>>()? })
 }
 
 /// What is needed to follow the rules of a fleet.
@@ -154,8 +145,9 @@ impl Following {
                 if !holds(rule, &incident.verdict, member.since, as_of, &page) {
                     continue;
                 }
-                let entries = locked(&self.journal).acts(ENTRIES_MAX)?;
-                if stopped(rule, &member.id, page.row.dollars_per_h, &entries, self.hands.clock.now()).is_none() {
+                let now = self.hands.clock.now();
+                let stopped = stopped(rule, &member.id, page.row.dollars_per_h, &locked(&self.journal), now)?;
+                if stopped.is_none() {
                     self.act(rule, &page.row).await?;
                 }
             }
@@ -166,8 +158,8 @@ impl Following {
     async fn act(&self, rule: &Rule, row: &InstanceRow) -> Result<(), ApiError> {
         let Some(view) = self.ask(Ask::Fleet).await else { return Ok(()) };
         let why = format!(
-            "{}{} for {} with {} confirmed",
-            mark(rule),
+            "rule {}: {} for {} with {} confirmed",
+            rule.name,
             rule.verdict,
             dwell_fleet::words::duration(rule.for_s),
             rule.cause
@@ -175,7 +167,8 @@ impl Following {
         let text = (rule.deed == "ban").then(|| why.clone());
         let request = PlanRequest { deed: rule.deed.clone(), ids: vec![row.id.clone()], text, why: Some(why.clone()) };
         let may_act = (self.may_act)().is_ok();
-        let planned = plan(Some(&view), None, &request, !may_act)?;
+        let planned =
+            Plan { rule: Some(rule.name.clone()), ..plan(Some(&view), None, &Machines::default(), &request, !may_act)? };
         if rule.dry_run {
             let entry = ActEntry {
                 id: 0,
@@ -184,6 +177,7 @@ impl Following {
                 who: who(),
                 process: this_process(),
                 why,
+                rule: Some(rule.name.clone()),
                 fleet: view.watching.address.clone(),
                 simulated: view.watching.simulated.clone(),
                 deed: rule.deed.clone(),
@@ -236,6 +230,7 @@ mod tests {
             who: "o".into(),
             process: "1 1".into(),
             why: "rule silent: stalled".into(),
+            rule: Some("silent".into()),
             fleet: "f".into(),
             simulated: None,
             deed: "kill".into(),
@@ -270,7 +265,14 @@ mod tests {
     #[test]
     fn each_is_done_once_and_no_more_a_day_than_allowed() {
         let now = Timestamp::from_second(100_000).unwrap();
-        let why = |id: &str, price: Option<f64>, entries: &[ActEntry], rule: &Rule| stopped(rule, id, price, entries, now);
+        let journal = |entries: &[ActEntry]| {
+            let history = History::in_memory().unwrap();
+            entries.iter().for_each(|entry| history.add_act(entry).unwrap());
+            history
+        };
+        let why = |id: &str, price: Option<f64>, entries: &[ActEntry], rule: &Rule| {
+            stopped(rule, id, price, &journal(entries), now).unwrap()
+        };
         assert_eq!(why("a", Some(0.4), &[], &rule()), None);
         assert_eq!(why("a", None, &[], &rule()), Some("its price is not known"));
         let one = [entry("a", "planned", 99_000, 0.4), entry("a", "verified", 99_100, 0.4)];
@@ -285,6 +287,16 @@ mod tests {
         let dry = [entry("a", "dry-run", 99_000, 0.4)];
         assert_eq!(why("a", Some(0.4), &dry, &Rule { dry_run: true, ..rule() }), Some("done already"));
         assert_eq!(why("a", Some(0.4), &dry, &rule()), None);
+        // A person's words are no rule's deed, whatever they begin with, and a rule's own need not begin with its name.
+        let typed = [ActEntry { rule: None, ..entry("a", "planned", 99_000, 0.4) }];
+        assert_eq!(why("a", Some(0.4), &typed, &rule()), None);
+        let renamed = [ActEntry { why: "silent again".into(), ..entry("a", "planned", 99_000, 0.4) }];
+        assert_eq!(why("a", Some(0.4), &renamed, &rule()), Some("done already"));
+        // However much was done since.
+        let mut long = two.to_vec();
+        long.extend((0..2_100).map(|nth| ActEntry { rule: None, ..entry(&format!("p{nth}"), "verified", 99_500, 0.1) }));
+        assert_eq!(why("c", Some(0.1), &long, &rule()), Some("the daily number is reached"));
+        assert_eq!(why("a", Some(0.1), &long, &rule()), Some("done already"));
         // Another rule's deeds are its own.
         assert_eq!(why("a", Some(0.4), &one, &Rule { name: "other".into(), ..rule() }), None);
     }

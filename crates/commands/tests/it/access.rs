@@ -53,7 +53,7 @@ async fn what_was_saved_for_the_terminal_does_not_open_the_window() {
     app.start(dwell_commands::Start::WatchedLast).await.unwrap();
     let acts = app.acts(Nothing {}).await.unwrap();
     assert_eq!((acts.may_act, acts.standing, acts.rules_acting), (false, true, 0));
-    let carried = app.carry_out(CarryOut { token: "0".into(), confirmation: None }).await.unwrap_err();
+    let carried = app.carry_out(CarryOut { token: "0".into(), confirmation: None, why: None }).await.unwrap_err();
     assert_eq!(carried.code, "read-only");
     assert!(carried.hint.is_some_and(|hint| hint.contains("status line")));
 

@@ -85,6 +85,7 @@ async fn what_dwells_own_journal_has_ordered_is_no_write_off() {
         who: "operator".to_owned(),
         process: "1".to_owned(),
         why: "moved".to_owned(),
+        rule: None,
         fleet: manager.url(),
         simulated: None,
         deed: "destroy".to_owned(),

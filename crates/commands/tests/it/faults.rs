@@ -288,7 +288,8 @@ async fn a_rollout_does_not_keep_a_fleet_watched() {
     let request: RolloutRequest =
         serde_json::from_value(serde_json::json!({ "count": 1, "market": {}, "extra_dollars_per_h": 3.0 })).unwrap();
     let plan = app.plan_rollout(request).await.unwrap();
-    let begun = app.begin_rollout(CarryOut { token: plan.token.unwrap(), confirmation: plan.confirm_with }).await.unwrap();
+    let begun =
+        app.begin_rollout(CarryOut { token: plan.token.unwrap(), confirmation: plan.confirm_with, why: None }).await.unwrap();
     assert!(begun.rollouts[0].alive && begun.rollouts[0].state == "going", "{begun:?}");
 
     app.simulate(simulate("healthy-fleet")).await.unwrap();

@@ -83,9 +83,11 @@ async fn nothing_acts_in_read_only_mode() {
     app.allow_acting(AllowActing { allow: true, for_s: None, standing: false }).await.unwrap();
     let request = PlanRequest { ids: ids[..1].to_vec(), ..request };
     let token = app.plan(request.clone()).await.unwrap().token.unwrap();
-    let unconfirmed = CarryOut { token: token.clone(), confirmation: Some("yes".into()) };
+    let unconfirmed = CarryOut { token: token.clone(), confirmation: Some("yes".into()), why: None };
     assert_eq!(app.carry_out(unconfirmed).await.unwrap_err().code, "not-confirmed");
-    let confirmed = CarryOut { token, confirmation: Some(ids[0].chars().take(8).collect()) };
+    // A reason that is typed at the end goes into the journal; the plan is the one that was shown.
+    let why = Some(" it hangs ".to_owned());
+    let confirmed = CarryOut { token, confirmation: Some(ids[0].chars().take(8).collect()), why };
     let (first, second) = tokio::join!(app.carry_out(confirmed.clone()), app.carry_out(confirmed));
     assert_eq!([&first, &second].iter().filter(|it| it.is_ok()).count(), 1, "a double click acts once");
     assert!([first, second].into_iter().filter_map(Result::err).all(|error| error.code == "plan-gone"));
@@ -93,7 +95,7 @@ async fn nothing_acts_in_read_only_mode() {
     let again = app.plan(request.clone()).await.unwrap();
     if let Some(token) = again.token {
         let confirmation = again.confirm_with;
-        assert_eq!(app.carry_out(CarryOut { token, confirmation }).await.unwrap_err().code, "under-way");
+        assert_eq!(app.carry_out(CarryOut { token, confirmation, why: None }).await.unwrap_err().code, "under-way");
     }
     let done = loop {
         let acts = app.acts(Nothing {}).await.unwrap().acts;
@@ -102,7 +104,7 @@ async fn nothing_acts_in_read_only_mode() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
-    assert_eq!((done.len(), done[0].phase.as_str()), (1, "verified"), "{done:?}");
+    assert_eq!((done.len(), done[0].phase.as_str(), done[0].why.as_str()), (1, "verified", "it hangs"), "{done:?}");
     app.allow_acting(AllowActing { allow: false, for_s: None, standing: false }).await.unwrap();
     assert!(app.plan(request).await.unwrap().token.is_none());
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on says where")]
 
+mod acts;
 mod history;
 mod kills;
 mod over_time;
