@@ -324,11 +324,10 @@ impl World {
     }
 
     fn report_parameters(&mut self, index: usize) {
-        if !self.instances[index].reported_early {
-            match self.post(index, Post::ParamDone) {
-                heard @ (Heard::Nothing | Heard::No(500)) => return self.unheard(index, &heard),
-                _ => {}
-            }
+        if !self.instances[index].reported_early
+            && let heard @ (Heard::Nothing | Heard::No(500)) = self.post(index, Post::ParamDone)
+        {
+            return self.unheard(index, &heard);
         }
         let place = ("paramfetch", "fastparamfetch/paramfetch.go:251");
         self.curio_says(index, Source::Setup, "INFO", place, "parameter and key-fetching complete", "");
