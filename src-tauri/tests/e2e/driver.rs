@@ -276,6 +276,9 @@ impl Browser {
     pub(crate) async fn accessibility_faults(&self) -> Vec<String> {
         let axe = std::fs::read_to_string(repository("ui/node_modules/axe-core/axe.min.js")).expect("axe-core: npm ci in ui");
         self.run(&axe).await;
+        // What fades in has no contrast yet: what ends by itself ends first.
+        self.until("return !document.getAnimations().some((it) => it.playState === 'running' && it.effect.getComputedTiming().endTime < 10_000)")
+            .await;
         let found = self
             .run_async(
                 "const done = arguments[arguments.length - 1];

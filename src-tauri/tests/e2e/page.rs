@@ -727,6 +727,8 @@ async fn charts_are_read_zoomed_saved_and_remembered() {
     let page = evening(300.0).await;
     let browser = &page.browser;
     browser.until("return document.querySelectorAll('[data-flag=invisible]').length === 4").await;
+    // Slower from here: the four are killed 45 minutes after they became silent, however slow this machine is.
+    page.app.set_speed(dwell_commands::dto::SpeedRequest { speed: 10.0 }).await.unwrap();
     browser.press("gh").await.unwrap();
     browser.find("[data-testid=chart-states] img").await;
     // One time and one split for all of them, and the picture stays until the next one is there.

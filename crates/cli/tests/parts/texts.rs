@@ -19,6 +19,7 @@ struct Past {
 }
 
 impl Past {
+    #[expect(clippy::disallowed_methods, reason = "the double's past lies before the time of the program under test")]
     fn of(seconds: u64) -> Self {
         let start = Timestamp::now() - SignedDuration::from_secs(seconds as i64);
         let pause = Some(Duration::from_secs(60));
