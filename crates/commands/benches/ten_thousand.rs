@@ -107,9 +107,12 @@ fn ten_thousand(criterion: &mut Criterion) {
             },
             |(fleet, observed, flags)| {
                 let answer = Answer {
+                    vast_cache_age_s: fleet.vast_cache_age_s(),
+                    clock_skew_s: None,
                     as_of: fleet.as_of().unwrap(),
                     instances: fleet.instances().collect(),
                     transitions: &observed.transitions,
+                    redated: &observed.redated,
                     merged: &observed.merged,
                     gap: observed.gap,
                     run: fleet.manager_run(),

@@ -109,8 +109,8 @@ impl Known {
         let first = InstanceUuid::new(uuid(1)).unwrap();
         let instance = fleet.by_uuid(&first).unwrap();
         let around = Around::of(&fleet, outside, |key| (key == instance.key).then_some(&signals));
-        let mut looks = Looks::default();
-        looks.vast = self.vast.clone().map(|answer| Asked { at: at(-2), answer });
+        let vast = self.vast.clone().map(|answer| Asked { at: at(-2), answer });
+        let looks = Looks { vast, ..Looks::default() };
         let case = Case { instance, signals: &signals, looks: &looks, around: &around };
         let diagnosis = diagnose(case);
         let found = findings(case, &diagnosis).into_iter().map(|finding| finding.id).collect();

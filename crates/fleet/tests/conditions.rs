@@ -1,5 +1,7 @@
 //! Conditions of a whole fleet, leaks that outlive the list that showed them, and money that is not known.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 use dwell_fleet::{
     ConditionKind, FlagKind, Fleet, InstanceUuid, ListNews, Outlook, Row, Severity, Snapshot, State, Timestamp, VastFacts,
     VastId, conditions, money,
