@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
 use dwell_commands::ApiError;
 use dwell_commands::dto::*;
+use dwell_commands::is_plain;
 use dwell_commands::words::duration;
 use serde::Serialize;
 
@@ -26,13 +27,15 @@ pub(crate) fn remark(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}  {text}", local(dwell_commands::now()));
 }
 
-/// One object, or one object a line where the output goes on, as JSON that is safe to show in a terminal: C1 controls escaped like C0 ones.
+/// One object, or one object a line where the output goes on, as JSON that is safe to show in a terminal: whatever is not plain is escaped.
 pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> anyhow::Result<()> {
     let text = if pretty { serde_json::to_string_pretty(value)? } else { serde_json::to_string(value)? };
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
-        if ('\u{7f}'..='\u{9f}').contains(&character) || is_direction(character) {
-            safe.push_str(&format!("\\u{:04x}", u32::from(character)));
+        // The only ASCII controls are the line breaks between fields.
+        if character == '\u{7f}' || !character.is_ascii() && !is_plain(character) {
+            let escape = |unit: &mut u16| format!("\\u{unit:04x}");
+            safe.extend(character.encode_utf16(&mut [0; 2]).iter_mut().map(escape));
         } else {
             safe.push(character);
         }
@@ -71,11 +74,6 @@ pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Overrides of writing direction can make a line read as something else.
-fn is_direction(character: char) -> bool {
-    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-}
-
 /// Hostile text made harmless: escape sequences removed, other controls shown as what they are.
 pub(crate) fn clean(text: &str) -> String {
     // C1 controls are escape sequences in one character: made into the two-character form, so that one filter takes both.
@@ -89,7 +87,7 @@ pub(crate) fn clean(text: &str) -> String {
         .collect();
     strip_ansi_escapes::strip_str(long_form)
         .chars()
-        .map(|character| if character.is_control() || is_direction(character) { '\u{fffd}' } else { character })
+        .map(|letter| if is_plain(letter) { letter } else { char::REPLACEMENT_CHARACTER })
         .collect()
 }
 
@@ -450,7 +448,7 @@ mod tests {
             "\u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7} \u{9b}2J \u{1b}]8;;http://x\u{1b}\\link \u{202e}gnp <b>\u{0}\rover";
         let shown = clean(hostile);
         assert!(shown.contains("red") && shown.contains("<b>") && shown.contains("link"), "{shown:?}");
-        assert!(!shown.chars().any(|character| character.is_control() || is_direction(character)), "{shown:?}");
+        assert!(!shown.chars().any(|character| !is_plain(character)), "{shown:?}");
         assert!(!shown.contains("title") && !shown.contains("http"), "{shown:?}");
         assert_eq!(clean(&"x".repeat(1 << 20)).len(), 1 << 20);
     }

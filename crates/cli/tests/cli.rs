@@ -30,6 +30,9 @@ mod again;
 #[path = "parts/blind.rs"]
 mod blind;
 
+#[path = "parts/hostile.rs"]
+mod hostile;
+
 #[path = "parts/kept.rs"]
 mod kept;
 

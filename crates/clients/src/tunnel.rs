@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use backon::BackoffBuilder;
+use dwell_fleet::shown;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{ChildStderr, ChildStdout};
@@ -310,7 +311,7 @@ fn why(target: &SshTarget, port: u16, words: &str) -> FetchError {
         code => code,
     };
     let last = words.lines().rev().find(|line| !line.is_empty()).unwrap_or("without a word");
-    let last: String = last.chars().filter(|letter| !letter.is_control()).take(200).collect();
+    let last = shown(last, 200);
     let message = match code {
         Code::SshKeyRefused => format!("{target} accepts none of your SSH keys"),
         Code::HostKeyUnknown => format!("the host key of {target} is not known on this machine"),

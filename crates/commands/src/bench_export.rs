@@ -5,7 +5,7 @@ use dwell_bench::run::{Depth, Record};
 use dwell_bench::verdicts::Gravity;
 use dwell_bench::work::rate;
 use dwell_charts::{Bar, Card, Line, Mark, Theme, Trace};
-use dwell_fleet::Timestamp;
+use dwell_fleet::{Timestamp, plain_letter};
 
 use crate::ApiError;
 
@@ -167,8 +167,7 @@ fn cell(text: &str) -> String {
     text.chars()
         .flat_map(|letter| match letter {
             '|' | '<' | '>' | '*' | '_' | '`' | '[' | ']' | '\\' => vec!['\\', letter],
-            letter if letter.is_control() => vec![' '],
-            letter => vec![letter],
+            letter => vec![plain_letter(letter)],
         })
         .collect()
 }

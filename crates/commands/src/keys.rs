@@ -93,8 +93,9 @@ pub(crate) async fn patiently<T: Send + 'static>(
 }
 
 fn checked(account: &str, key: &SecretString) -> Result<(), ApiError> {
-    let named =
-        !account.trim().is_empty() && account.chars().count() <= NAME_CHARACTERS_MAX && !account.chars().any(char::is_control);
+    let named = !account.trim().is_empty()
+        && account.chars().count() <= NAME_CHARACTERS_MAX
+        && account.chars().all(dwell_fleet::is_plain);
     if !named {
         return Err(ApiError::new("bad-request", format!("a name for the account has 1 to {NAME_CHARACTERS_MAX} characters")));
     }

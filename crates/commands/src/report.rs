@@ -7,8 +7,8 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use dwell_fleet::Timestamp;
 use dwell_fleet::words::duration;
+use dwell_fleet::{Timestamp, plain_letter};
 use pulldown_cmark::{Event, Options, Parser, html};
 use regex::Regex;
 
@@ -48,7 +48,7 @@ fn redacted(text: &str, with_addresses: bool) -> String {
 
 /// Text as a code span that it cannot end, on one line.
 fn code(text: &str) -> String {
-    let flat: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let flat: String = text.chars().map(plain_letter).collect();
     let longest = flat.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     format!("{fence} {flat} {fence}")
@@ -63,8 +63,7 @@ fn plain(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(letter);
             }
-            letter if letter.is_control() => escaped.push(' '),
-            letter => escaped.push(letter),
+            letter => escaped.push(plain_letter(letter)),
         }
     }
     escaped

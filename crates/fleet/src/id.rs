@@ -6,11 +6,18 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InstanceUuid(String);
 
+/// Bytes of an id. A UUID has 36.
+const UUID_BYTES_MAX: usize = 64;
+
 impl InstanceUuid {
-    /// `None` for the empty text that the manager writes on `loading` rows.
+    /// `None` for the empty text that the manager writes on `loading` rows, and for what no manager gives out: it makes each of them
+    /// itself (a random UUID), so anything but letters, digits, `-`, `_`, `.` and `:` is somebody's attempt. An id stands in paths,
+    /// commands and labels, and needs no quotes there.
     pub fn new(text: impl Into<String>) -> Option<Self> {
         let text = text.into();
-        (!text.trim().is_empty()).then_some(Self(text))
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
+        let is_id = (1..=UUID_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain) && !text.starts_with(['-', '.']);
+        is_id.then_some(Self(text))
     }
 
     /// The id as the manager wrote it.

@@ -19,6 +19,7 @@ pub mod look;
 pub mod over_time;
 mod progress;
 mod rental;
+mod shown;
 mod snapshot;
 mod survival;
 mod track;
@@ -39,6 +40,7 @@ pub use progress::{
     progress_sources, silence_limit,
 };
 pub use rental::{LIST_FRESH_S, Rental, WrittenOff};
+pub use shown::{NAME_LETTERS_MAX, WORDS_LETTERS_MAX, is_plain, plain_letter, shown};
 pub use snapshot::{BadHost, Row, Snapshot, VastFacts};
 pub use survival::{Curve, Outcome, Stay};
 pub use track::{FlagChange, Fleet, Gap, Instance, ManagerRun, Observed, Presence, Rejected, STATUS_CHARACTERS_MAX, StatusText};

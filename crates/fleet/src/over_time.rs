@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{Life, State, Stay, Timestamp, TransitionKind};
+use crate::{Life, State, Stay, Timestamp, TransitionKind, shown};
 
 /// Lengths of a step, seconds: such that their edges are round times of day.
 const STEPS_S: [i64; 16] =
@@ -547,7 +547,7 @@ pub fn without_numbers(reason: &str) -> String {
         }
         plain.push_str(word);
     }
-    plain.chars().filter(|letter| !letter.is_control()).take(REASON_LETTERS).collect()
+    shown(&plain, REASON_LETTERS)
 }
 
 #[cfg(test)]

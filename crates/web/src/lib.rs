@@ -2,6 +2,7 @@
 //! it serves hosts without a display. Loopback only, a token for every call, `Host` and `Origin` checked: other web pages
 //! and other users' browsers get nothing.
 
+mod bounded;
 mod metrics;
 
 use std::convert::Infallible;
@@ -23,6 +24,7 @@ use serde::Deserialize;
 use tokio::net::TcpListener;
 use tower_http::services::ServeDir;
 
+use bounded::Bounds;
 pub use metrics::serve_metrics;
 
 /// Requests to a command are small.
@@ -65,7 +67,7 @@ pub async fn serve(
         .layer(middleware::from_fn_with_state(bridge.clone(), only_from_here))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .with_state(bridge);
-    Ok((address, async move { axum::serve(listener, router).await }))
+    Ok((address, bounded::serve(listener, router, Bounds::default())))
 }
 
 /// A page of another origin that has this address resolve to loopback (DNS rebinding) sends another `Host`.

@@ -1,6 +1,7 @@
 //! From the wire to the domain: where the manager writes 0 or "" for "not told", `None`.
 
 use dwell_fleet::{BadHost, HostId, InstanceUuid, MachineId, Row, Snapshot, State, Timestamp, VastFacts, VastId};
+use dwell_fleet::{NAME_LETTERS_MAX, WORDS_LETTERS_MAX, shown};
 
 use crate::{Dashboard, Instance, LogLine, lenient};
 
@@ -20,7 +21,7 @@ pub fn snapshot(dashboard: Dashboard, requested_at: Timestamp, received_at: Time
             .bad_hosts
             .into_iter()
             .filter_map(|entry| {
-                Some(BadHost { machine_id: told(entry.machine_id)?, reason: told(entry.reason), added_at: entry.added_at })
+                Some(BadHost { machine_id: told(entry.machine_id)?, reason: words(entry.reason), added_at: entry.added_at })
             })
             .collect(),
         rows: dashboard.instances.into_iter().map(row).collect(),
@@ -31,10 +32,10 @@ fn row(wire: Instance) -> Row {
     // A killed row whose rental has left vast.ai's list shows the number, the card and the price that the manager kept of it, and
     // those alone (manager source, `handleDashboard`): its rental is not listed any more.
     let listed = wire.state.as_deref() != Some("killed") || is_in_list(&wire);
-    let uuid = told(wire.uuid).and_then(InstanceUuid::new);
+    let uuid = wire.uuid.and_then(InstanceUuid::new);
     let vast_id = above_zero_whole(wire.vast_id).map(VastId);
     Row {
-        state: State::parse(wire.state.as_deref().unwrap_or("")),
+        state: State::parse(&told(wire.state).unwrap_or_default()),
         label: told(wire.label),
         runner_id: above_zero_whole(wire.runner_id),
         min_rate_proofs_per_h: above_zero(wire.min_rate),
@@ -44,7 +45,7 @@ fn row(wire: Instance) -> Row {
         killed_at: wire.killed_at,
         // A benchmark that reported 0 is told; the field is absent before any report.
         bench_rate_proofs_per_h: wire.bench_rate,
-        kill_reason: told(wire.kill_reason),
+        kill_reason: words(wire.kill_reason),
         log_lines: uuid.as_ref().and(wire.log_lines),
         vast: if vast_id.is_some() {
             VastFacts {
@@ -72,7 +73,7 @@ fn row(wire: Instance) -> Row {
                 reliability: above_zero(wire.reliability),
                 start_date: wire.start_date.and_then(lenient::seconds),
                 gpu_frac: above_zero(wire.gpu_frac),
-                status_msg: told(wire.status_msg),
+                status_msg: words(wire.status_msg),
                 public_ip: told(wire.public_ip),
                 kept_id: vast_id.filter(|_| !listed),
             }
@@ -87,7 +88,11 @@ fn row(wire: Instance) -> Row {
 /// A log line in the domain's terms; `None` for one without a readable time, which no real manager writes.
 pub fn log_line(wire: LogLine) -> Option<dwell_fleet::LogLine> {
     let at = Timestamp::from_millisecond(i64::try_from(wire.ts?).ok()?).ok()?;
-    Some(dwell_fleet::LogLine { source: wire.src.unwrap_or_default(), text: wire.text.unwrap_or_default(), at })
+    Some(dwell_fleet::LogLine {
+        source: shown(&wire.src.unwrap_or_default(), NAME_LETTERS_MAX),
+        text: wire.text.unwrap_or_default(),
+        at,
+    })
 }
 
 /// Something is told that the manager does not keep: it has the rental in its copy of vast.ai's list.
@@ -112,8 +117,14 @@ fn is_in_list(wire: &Instance) -> bool {
         || texts.into_iter().flatten().any(|text| !text.trim().is_empty())
 }
 
+/// A name, where one is told, as it may be shown.
 fn told(text: Option<String>) -> Option<String> {
-    text.filter(|text| !text.trim().is_empty())
+    text.filter(|text| !text.trim().is_empty()).map(|text| shown(&text, NAME_LETTERS_MAX))
+}
+
+/// A reason or a status, where one is told, as it may be shown.
+fn words(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.trim().is_empty()).map(|text| shown(&text, WORDS_LETTERS_MAX))
 }
 
 fn above_zero(value: Option<f64>) -> Option<f64> {

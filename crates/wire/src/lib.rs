@@ -8,6 +8,7 @@
 mod domain;
 mod lenient;
 mod manager;
+mod mended;
 mod offer_query;
 mod probe;
 mod vast;
@@ -15,7 +16,7 @@ mod vast;
 pub use domain::{log_line, snapshot};
 pub use manager::{
     BadHostEntry, Dashboard, DeployAnswer, DeployRequest, ErrorBody, HostPerf, Instance, KillRequest, LogLine, Offer, Offers,
-    Summary,
+    ROWS_MAX, Summary,
 };
 
 pub use offer_query::{OFFER_FIELDS, OfferFilters, offer_defaults, offer_filters};
@@ -53,9 +54,14 @@ pub enum DecodeError {
     },
 }
 
-/// Reads a body.
+/// Reads a body. What no JSON may hold (a `NaN`, half of a surrogate pair, a byte that is no text, a raw control) costs no more than
+/// itself: the value becomes null, the letter U+FFFD.
 pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, DecodeError> {
-    serde_json::from_slice(body).map_err(|error| match error.classify() {
+    let strictly = |error: serde_json::Error| match error.is_data() {
+        true => Err(error),
+        false => serde_json::from_str(&mended::as_strict(body)).map_err(|_| error),
+    };
+    serde_json::from_slice(body).or_else(strictly).map_err(|error: serde_json::Error| match error.classify() {
         serde_json::error::Category::Eof => DecodeError::CutShort { bytes: body.len() },
         serde_json::error::Category::Syntax => DecodeError::NotJson {
             begins_with: String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned(),

@@ -6,6 +6,9 @@ use serde_json::value::RawValue;
 
 use crate::lenient::{flag, real, text, time, whole, write_flag, write_real, write_text, write_time, write_whole};
 
+/// Rows of a dashboard that are read. Fleets have hundreds.
+pub const ROWS_MAX: usize = 20_000;
+
 /// `GET /api/dashboard`.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Dashboard {
@@ -21,7 +24,7 @@ pub struct Dashboard {
     /// Age in seconds of its copy of vast.ai's records; enormous before the first copy.
     #[serde(serialize_with = "write_real")]
     pub vast_cache_age_s: Option<f64>,
-    /// Rows received that are no objects.
+    /// Rows received that are no objects, and those beyond [`ROWS_MAX`].
     #[serde(skip)]
     pub instances_unreadable: usize,
 }
@@ -47,7 +50,8 @@ impl<'de> Deserialize<'de> for Dashboard {
             return Err(serde::de::Error::custom("no list of instances in it"));
         };
         let received = rows.len();
-        let instances: Vec<Instance> = rows.iter().filter_map(|row| serde_json::from_str(row.get()).ok()).collect();
+        let instances: Vec<Instance> =
+            rows.iter().take(ROWS_MAX).filter_map(|row| serde_json::from_str(row.get()).ok()).collect();
         Ok(Self {
             instances_unreadable: received - instances.len(),
             instances,

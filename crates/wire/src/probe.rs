@@ -174,7 +174,7 @@ pub fn probed(output: &str, at: Timestamp) -> Option<Probed> {
     let cgroup = section("cgroup").unwrap_or_default();
     let disk = section("disk").and_then(|lines| {
         let mut fields = lines.first()?.split_whitespace();
-        Some((fields.nth(1)?.parse::<f64>().ok()? / 1e9, fields.next()?.parse::<f64>().ok()? / 1e9))
+        Some((real(fields.nth(1)?)? / 1e9, real(fields.next()?)? / 1e9))
     });
     let seen = HostSeen {
         clock_ahead_s: clock.map(|clock| dwell_fleet::seconds_between(at, clock)),
@@ -216,7 +216,7 @@ pub fn probed(output: &str, at: Timestamp) -> Option<Probed> {
         }),
         resolves_names: section("names").and_then(exit).filter(|code| *code != 127).map(|code| code == 0),
         reaches_manager: section("manager").and_then(exit).filter(|code| *code != 127).map(|code| code == 0),
-        up_s: section("uptime").and_then(|lines| whole(lines.first()?)).map(|seconds| seconds as f64),
+        up_s: section("uptime").and_then(|lines| real(lines.first()?)).filter(|up_s| *up_s < UP_MAX_S),
     };
     Some(Probed { seen, prover: section("prover").and_then(prover), complete })
 }
@@ -235,6 +235,11 @@ fn whole(text: &str) -> Option<i64> {
     text.trim().parse().ok()
 }
 
+/// A number from 0 up. What Rust reads as one and no program here writes (`inf`, `NaN`, 1e999) is not told.
+fn real(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
 fn gib(bytes: u64) -> f64 {
     bytes as f64 / 1_073_741_824.0
 }
@@ -248,6 +253,9 @@ fn keyed(lines: &[&str], key: &str) -> Option<u64> {
     lines.iter().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }
 
+/// No machine is up for longer, seconds (a hundred years).
+pub(crate) const UP_MAX_S: f64 = 100.0 * 365.25 * 86_400.0;
+
 /// No process is older than this, seconds (ten years). In a container whose uptime is not its host's, `ps` subtracts a start that lies
 /// in the future and prints the negative age as a number near 2^32: it is not told.
 const PROCESS_AGE_MAX_S: f64 = 10.0 * 365.25 * 86_400.0;
@@ -259,7 +267,7 @@ fn processes(lines: &[&str], now: Timestamp) -> Option<Vec<Process>> {
         let state = fields.next()?.chars().next()?;
         let age_s: f64 = fields.next()?.parse().ok()?;
         let age_s = Some(age_s).filter(|age_s| (0.0..PROCESS_AGE_MAX_S).contains(age_s));
-        let cpu_percent = fields.next()?.parse().ok();
+        let cpu_percent = fields.next().and_then(real);
         let memory_gib = fields.next()?.parse::<u64>().ok().map(|kib| gib(kib.saturating_mul(1024)));
         let program = fields.collect::<Vec<_>>().join(" ");
         Some(Process { pid, program, state, started_at: age_s.map(|age_s| shift(now, -age_s)), cpu_percent, memory_gib })
@@ -321,8 +329,8 @@ fn kernel(lines: &[&str]) -> Vec<(Timestamp, String)> {
 
 /// `67108864 bytes (67 MB, 64 MiB) copied, 0.0305 s, 2.2 GB/s`, in MB/s.
 fn read_speed(line: &str) -> Option<f64> {
-    let bytes: f64 = line.split_whitespace().next()?.parse().ok()?;
-    let seconds: f64 = line.split_once("copied, ")?.1.split_whitespace().next()?.parse().ok()?;
+    let bytes = real(line.split_whitespace().next()?)?;
+    let seconds = real(line.split_once("copied, ")?.1.split_whitespace().next()?)?;
     // Less than a part of what was asked for tells of the file, not of the disk.
     (seconds > 0.0 && bytes >= 4.0 * 1_048_576.0).then(|| (bytes / seconds / 1e6).round())
 }
@@ -389,10 +397,10 @@ fn card(line: &str) -> Option<Card> {
     let [name, load, temperature, used, total, width, reasons] = fields[..] else { return None };
     Some(Card {
         name: name.to_owned(),
-        load_percent: load.parse().ok(),
-        temperature_c: temperature.parse().ok(),
-        memory_used_mib: used.parse().ok(),
-        memory_mib: total.parse().ok(),
+        load_percent: real(load),
+        temperature_c: real(temperature),
+        memory_used_mib: real(used),
+        memory_mib: real(total),
         throttle_reason: throttle_reason(reasons),
         bus_width: width.parse().ok(),
     })

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use dwell_fleet::Timestamp;
 use dwell_fleet::look::{ProofInWork, ProverStatus, SshAddress, VastRecord, Worker};
+use dwell_fleet::{Timestamp, WORDS_LETTERS_MAX, shown};
 use serde_json::Value;
+
+use crate::decode;
+use crate::probe::UP_MAX_S;
 
 /// Proofs in work that are read at most: failed ones stay in the prover's list for ever.
 const PROOFS_MAX: usize = 64;
@@ -14,7 +17,7 @@ const STATES_MAX: usize = 8;
 const WORKERS_MAX: usize = 64;
 
 fn text(value: &Value) -> Option<String> {
-    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+    value.as_str().filter(|text| !text.is_empty()).map(|text| shown(text, WORDS_LETTERS_MAX))
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -30,70 +33,7 @@ fn time(value: &Value) -> Option<Timestamp> {
 /// that are no text stand in JSON that is right otherwise. Each costs no more than itself: it becomes null, or the mark of what could
 /// not be read. `None` where it is no JSON all the same.
 pub fn vast_json(body: &[u8]) -> Option<Value> {
-    serde_json::from_slice(body).ok().or_else(|| serde_json::from_str(&as_strict(&String::from_utf8_lossy(body))).ok())
-}
-
-/// The text with null in place of numbers that JSON does not know, and without halves of surrogate pairs.
-fn as_strict(text: &str) -> String {
-    let mut strict = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let (token, is_text) = match first {
-            '"' => (string_token(rest), true),
-            'A'..='Z' | 'a'..='z' | '0'..='9' | '-' => {
-                let end = rest.find(|it: char| !(it.is_ascii_alphanumeric() || matches!(it, '-' | '+' | '.')));
-                (&rest[..end.unwrap_or(rest.len())], false)
-            }
-            other => (&rest[..other.len_utf8()], false),
-        };
-        rest = &rest[token.len()..];
-        let unknown = matches!(token, "NaN" | "Infinity" | "-Infinity")
-            || (token.parse::<f64>().is_ok_and(|number| !number.is_finite()) && token.contains(|it: char| it.is_ascii_digit()));
-        match (is_text, unknown) {
-            (true, _) => strict.push_str(&without_half_pairs(token)),
-            (false, true) => strict.push_str("null"),
-            (false, false) => strict.push_str(token),
-        }
-    }
-    strict
-}
-
-/// The string that begins here, with its quotation marks; all that is left where it does not end.
-fn string_token(text: &str) -> &str {
-    let mut escaped = false;
-    for (at, it) in text.char_indices().skip(1) {
-        match it {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            '"' => return &text[..=at],
-            _ => {}
-        }
-    }
-    text
-}
-
-/// A string token in which no escape is half of a surrogate pair.
-fn without_half_pairs(token: &str) -> String {
-    let unit = |text: &str| {
-        let digits = text.strip_prefix("\\u")?.get(..4)?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let mut whole = String::with_capacity(token.len());
-    let mut rest = token;
-    while let Some(at) = rest.find('\\') {
-        whole.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let (length, is_half) = match unit(rest) {
-            Some(0xd800..=0xdbff) if unit(&rest[6..]).is_some_and(|next| (0xdc00..=0xdfff).contains(&next)) => (12, false),
-            Some(0xd800..=0xdfff) => (6, true),
-            // The escape and what it escapes, which can be a backslash.
-            _ => (1 + rest.chars().nth(1).map_or(0, char::len_utf8), false),
-        };
-        whole.push_str(if is_half { "\\ufffd" } else { &rest[..length] });
-        rest = &rest[length..];
-    }
-    whole.push_str(rest);
-    whole
+    decode(body).ok()
 }
 
 /// A record of `GET /api/v0/instances/{id}/` or of the list.
@@ -179,7 +119,7 @@ pub fn prover_status(status: &Value) -> ProverStatus {
     };
     let counters = &status["counters"];
     ProverStatus {
-        up_s: number(&status["uptime_secs"]),
+        up_s: number(&status["uptime_secs"]).filter(|up_s| (0.0..UP_MAX_S).contains(up_s)),
         memory_total: number(&status["memory"]["total"]),
         memory_used: number(&status["memory"]["used"]),
         synthesis: status["synthesis"]["active"].as_u64().map(|active| (active, status["synthesis"]["max_concurrent"].as_u64())),
@@ -233,7 +173,7 @@ mod tests {
         fn what_is_right_stays_as_it_is(texts in prop::collection::vec(".*", 0..5), number in any::<f64>().prop_filter("finite", |it| it.is_finite())) {
             let right = json!({ "texts": texts, "number": number });
             let text = serde_json::to_string(&right).unwrap();
-            prop_assert_eq!(as_strict(&text), text.clone());
+            prop_assert_eq!(crate::mended::as_strict(text.as_bytes()), text.clone());
             prop_assert_eq!(vast_json(text.as_bytes()), serde_json::from_str(&text).ok());
         }
 

@@ -1,6 +1,7 @@
 //! Developer tasks. `cargo xtask run` and `cargo xtask test` are the two to know; the others are their parts.
 
 mod coverage;
+mod deny;
 mod ptx;
 mod setup;
 mod tidy;
@@ -51,6 +52,8 @@ enum Task {
     },
     /// Tell which lines of the kernels run in their tests on the processor.
     Coverage,
+    /// Check the crates that are used: licences, sources, bans, and known vulnerabilities where their database can be reached.
+    Deny,
     /// Check the structure: who depends on whom, who imports what.
     Tidy,
 }
@@ -64,6 +67,7 @@ fn main() -> anyhow::Result<()> {
         Task::Bindings => bindings(),
         Task::Ptx { check } => ptx::make(check),
         Task::Coverage => coverage::report(),
+        Task::Deny => deny::check(),
         Task::Tidy => tidy::check(),
     }
 }
@@ -115,6 +119,7 @@ fn test(quick: bool) -> anyhow::Result<()> {
     ui::check()?;
     ui::build()?;
     tidy::check()?;
+    deny::check()?;
     ptx::make(true)?;
     done(&mut cargo(&["fmt", "--all", "--check"]))?;
     done(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;

@@ -276,6 +276,19 @@ fn webdriver() -> anyhow::Result<()> {
     done(&mut crate::cargo(&["install", "--root", &tools, "tauri-driver", "--version", "^2", "--locked"]))
 }
 
+/// cargo-deny, which checks the crates that are used: from crates.io, into the repository's own `tools`. Gives the program. Built
+/// without optimisation: it runs for seconds and would compile for minutes.
+pub(crate) fn cargo_deny() -> anyhow::Result<std::path::PathBuf> {
+    let tools = root().join("tools");
+    let program = tools.join("bin/cargo-deny");
+    if !program.exists() {
+        say("Installing cargo-deny into tools/ (for the check of crates).");
+        let into = tools.display().to_string();
+        done(&mut crate::cargo(&["install", "--root", &into, "cargo-deny", "--version", "=0.20.2", "--locked", "--debug"]))?;
+    }
+    Ok(program)
+}
+
 /// vast.ai's own command line client, which the simulator must serve: from PyPI, into the repository's own `tools`.
 fn vast_client() -> anyhow::Result<()> {
     let what = "vast.ai's command line client into tools/ (for the simulator's tests)";

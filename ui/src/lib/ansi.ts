@@ -15,7 +15,8 @@ export interface Chunk {
 const STRINGS = /(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)/g;
 // Sequences that are not colours.
 const NOT_COLOURS = /\x1b\[[0-9;:?<=>!]*[ -/]*[@-ln-~]|\x1b[ -/]*[0-Z\\-~]/g;
-const OTHER_CONTROLS = /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+// What shows nothing of its own or changes how the text around it reads, but for variation selectors; as `is_plain` in `crates/fleet`.
+const OTHER_CONTROLS = /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]|(?!\p{Variation_Selector})[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Text without any terminal control, for copying and searching. */
 export function plain(text: string): string {

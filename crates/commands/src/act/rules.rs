@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dwell_fleet::{FlagKind, Timestamp, seconds_between, shift};
+use dwell_fleet::{FlagKind, Timestamp, is_plain, seconds_between, shift};
 use dwell_history::{ActEntry, History, RuleActs};
 use tokio::sync::{mpsc, oneshot};
 
@@ -25,8 +25,7 @@ const DEEDS: [&str; 4] = ["kill", "destroy", "reboot", "ban"];
 /// Refuses a rule that makes no sense.
 pub(crate) fn checked(rule: &Rule) -> Result<(), ApiError> {
     let bad = |message: &str, hint: String| Err(ApiError::new("bad-request", message).hint(hint));
-    let named =
-        !rule.name.trim().is_empty() && rule.name.len() <= 60 && !rule.name.chars().any(|it| it.is_control() || it == ':');
+    let named = !rule.name.trim().is_empty() && rule.name.len() <= 60 && rule.name.chars().all(|it| is_plain(it) && it != ':');
     if !named {
         return bad("a rule has a name of 1 to 60 letters, without a colon", String::new());
     }

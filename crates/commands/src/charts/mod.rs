@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use dwell_charts::{Axis, Chart, Panel, Theme, Tint};
 use dwell_fleet::over_time::{By, Frame, NOT_TOLD, OTHER};
-use dwell_fleet::{Life, State, Timestamp, shift};
+use dwell_fleet::{Life, State, Timestamp, plain_letter, shift};
 use dwell_history::{FleetId, History};
 use jiff::tz::TimeZone;
 
@@ -454,7 +454,7 @@ fn table(drawing: &Drawing) -> Result<Vec<u8>, ApiError> {
 
 /// A text that a spreadsheet does not take for a formula: names come from machines that are not the operator's.
 pub(crate) fn safe_cell(text: &str) -> String {
-    let plain: String = text.chars().filter(|letter| !letter.is_control() || *letter == '\t').collect();
+    let plain: String = text.chars().map(|letter| if letter == '\t' { letter } else { plain_letter(letter) }).collect();
     let starts_a_formula =
         |first: char| matches!(first, '=' | '+' | '@' | '\t') || first == '-' && plain.parse::<f64>().is_err() && plain.len() > 1;
     match plain.chars().next() {
