@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{cargo, root};
 
 /// For each member the members it may depend on (to build or to run, not for its tests).
-const MAY_DEPEND_ON: [(&str, &[&str]); 17] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 18] = [
     ("dwell-fleet", &[]),
     ("dwell-diagnosis", &["dwell-fleet"]),
     ("dwell-wire", &["dwell-fleet"]),
@@ -21,6 +21,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 17] = [
     // Shares nothing with what it tests.
     ("dwell-fake-manager", &[]),
     ("dwell-real-texts", &[]),
+    ("dwell-fuzz", &[]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
     (

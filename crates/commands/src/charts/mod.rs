@@ -540,7 +540,7 @@ mod tests {
             ["=1+1", "-2.5", "-x", "@a", "RTX 4090", "–"].map(safe_cell),
             ["'=1+1", "-2.5", "'-x", "'@a", "RTX 4090", "–"]
         );
-        assert_eq!(safe_cell("a\u{1b}[31mb\r\n"), "a[31mb");
+        assert_eq!(safe_cell("a\u{1b}[31mb\r\n"), "a\u{fffd}[31mb  ");
     }
 
     #[test]
