@@ -155,7 +155,11 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Command::Drill { command } => drill::run(args, command),
         Command::Sim { command } => simulate(args, command).await,
         Command::Doctor => {
-            let doctor = App::new(args.data_dir.clone())?.doctor(Nothing {}).await?;
+            let app = App::new(args.data_dir.clone())?;
+            if let Some(within) = args.within {
+                app.set_patience(within);
+            }
+            let doctor = app.doctor(Nothing {}).await?;
             if args.json {
                 print::json(&doctor, true)?;
             } else {
@@ -457,7 +461,7 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
         None | Some(FleetsCommand::List) => app.fleets(Nothing {}).await?,
         Some(FleetsCommand::Add { name, url, force }) => {
             machine::answers_first(args, url, args.ssh.as_deref(), *force).await?;
-            app.connect(ConnectRequest { address: url.clone(), name: Some(name.clone()), ssh: args.ssh.clone() }).await?
+            app.save_fleet(ConnectRequest { address: url.clone(), name: Some(name.clone()), ssh: args.ssh.clone() }).await?
         }
         Some(FleetsCommand::AllowProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: true }).await?,
         Some(FleetsCommand::ForbidProbe { name }) => app.allow_probe(AllowProbe { name: name.clone(), allow: false }).await?,

@@ -43,7 +43,7 @@ pub(crate) async fn keys(args: &Args, command: &KeysCommand) -> anyhow::Result<E
     let accounts = match command {
         KeysCommand::List => app.keys(dwell_commands::dto::Nothing {}).await?,
         KeysCommand::SetEnv { name } => {
-            app.set_env(name, &ask_for_key()?)?;
+            app.set_env(name, ask_for_key()?).await?;
             remark(&format!("the value of {} is in the keychain", clean(name)));
             return Ok(ExitCode::SUCCESS);
         }

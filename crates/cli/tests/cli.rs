@@ -36,6 +36,10 @@ mod hostile;
 #[path = "parts/kept.rs"]
 mod kept;
 
+#[cfg(target_os = "linux")]
+#[path = "parts/keychain.rs"]
+mod keychain;
+
 #[path = "parts/real.rs"]
 mod real;
 

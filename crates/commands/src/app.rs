@@ -531,7 +531,7 @@ impl App {
 
     async fn vast_within(&self, account: Option<&str>, within: Duration) -> Result<VastClient, ApiError> {
         let (folder, session, account) = (self.folder.clone(), self.session_keys.clone(), account.map(str::to_owned));
-        let key = keys::patiently(move || keys::key(&folder, &session, account.as_deref()), within).await?;
+        let key = keys::patiently(move || keys::key(&folder, &session, account.as_deref()), self.key_within(within)).await?;
         // The variable is that of vast.ai's own client; the client refuses what is neither https nor this machine.
         let of_environment = std::env::var("VAST_URL").ok().filter(|address| !address.is_empty());
         let address = self.vast_address.get().cloned().or(of_environment).unwrap_or_else(|| VAST_ADDRESS.to_owned());
@@ -546,7 +546,7 @@ impl App {
     /// Keeps the key of a vast.ai account: in the keychain, or in this process alone.
     pub async fn add_key(&self, account: &str, key: SecretString, session_only: bool) -> Result<Accounts, ApiError> {
         let (folder, session, account) = (self.folder.clone(), self.session_keys.clone(), account.to_owned());
-        keys::patiently(move || keys::add(&folder, &session, &account, key, session_only), KEY_WITHIN).await?;
+        keys::patiently(move || keys::add(&folder, &session, &account, key, session_only), self.key_within(KEY_WITHIN)).await?;
         self.tell_means().await?;
         self.keys(Nothing {}).await
     }
@@ -557,8 +557,14 @@ impl App {
     }
 
     /// Keeps the value of a variable that rentals get: in the keychain alone.
-    pub fn set_env(&self, name: &str, value: &SecretString) -> Result<(), ApiError> {
-        keys::set_variable(name, value)
+    pub async fn set_env(&self, name: &str, value: SecretString) -> Result<(), ApiError> {
+        let name = name.to_owned();
+        keys::patiently(move || keys::set_variable(&name, &value), self.key_within(KEY_WITHIN)).await
+    }
+
+    /// Longest wait for the keychain: no longer than for anything else, where that was said.
+    fn key_within(&self, within: Duration) -> Duration {
+        self.within_at_most.get().map_or(within, |most| within.min(*most))
     }
 
     /// The key in `VAST_API_KEY`, for one call.
@@ -569,7 +575,7 @@ impl App {
     /// Removes the key of a vast.ai account.
     pub async fn remove_key(&self, account: &str) -> Result<Accounts, ApiError> {
         let (folder, session, account) = (self.folder.clone(), self.session_keys.clone(), account.to_owned());
-        keys::patiently(move || keys::remove(&folder, &session, &account), KEY_WITHIN).await?;
+        keys::patiently(move || keys::remove(&folder, &session, &account), self.key_within(KEY_WITHIN)).await?;
         self.tell_means().await?;
         self.keys(Nothing {}).await
     }
@@ -588,7 +594,7 @@ impl App {
     /// The vast.ai accounts; never their keys.
     pub async fn keys(&self, _: Nothing) -> Result<Accounts, ApiError> {
         let (folder, session) = (self.folder.clone(), self.session_keys.clone());
-        keys::patiently(move || keys::list(&folder, &session), KEY_WITHIN).await
+        keys::patiently(move || keys::list(&folder, &session), self.key_within(KEY_WITHIN)).await
     }
 
     /// Keeps a note on an instance.
@@ -644,6 +650,18 @@ impl App {
 
     /// Saves a fleet and watches it.
     pub async fn connect(&self, request: ConnectRequest) -> Result<Fleets, ApiError> {
+        let fleet = self.keep(request)?;
+        self.watch_live(&fleet).await?;
+        self.list().await
+    }
+
+    /// Saves a fleet, to be watched by whoever watches next. Asks nobody: neither the manager nor the keychain.
+    pub async fn save_fleet(&self, request: ConnectRequest) -> Result<Fleets, ApiError> {
+        self.keep(request)?;
+        self.list().await
+    }
+
+    fn keep(&self, request: ConnectRequest) -> Result<SavedFleet, ApiError> {
         let given = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let (name, ssh) = (given(request.name), given(request.ssh));
         if let Some(ssh) = &ssh {
@@ -663,8 +681,7 @@ impl App {
         settings.fleets.push(fleet.clone());
         settings.watching = Some(name);
         settings.save(&self.folder)?;
-        self.watch_live(&fleet).await?;
-        self.list().await
+        Ok(fleet)
     }
 
     /// Watches a saved fleet.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -79,16 +80,48 @@ fn find_again() -> bool {
     false
 }
 
+/// Calls that may wait for the keychain at once. One that does not answer holds them; further ones are refused at once.
+const WAITING_MAX: usize = 8;
+
+static WAITING: AtomicUsize = AtomicUsize::new(0);
+
+/// A place among the calls that wait, given back however the call ends.
+struct Place;
+
+impl Place {
+    fn take() -> Option<Self> {
+        let taken = WAITING.try_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < WAITING_MAX).then_some(count + 1));
+        taken.is_ok().then_some(Self)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        WAITING.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
 /// Runs what may wait for the keychain, and for a person who unlocks it, away from everything else. A wait without end ends.
+///
+/// On a thread of its own, which nothing waits for: a keychain that never answers holds up neither the runtime nor the program's end.
 pub(crate) async fn patiently<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
     within: Duration,
 ) -> Result<T, ApiError> {
-    match tokio::time::timeout(within, tokio::task::spawn_blocking(work)).await {
+    let unanswered =
+        |why: String| ApiError::new("no-keychain", why).hint("it may be waiting for you to unlock it, or hang: start it anew");
+    let place =
+        Place::take().ok_or_else(|| unanswered(format!("the keychain has left {WAITING_MAX} questions without an answer")))?;
+    let (reply, answer) = tokio::sync::oneshot::channel();
+    let asked = std::thread::Builder::new().name("keychain".to_owned()).spawn(move || {
+        let _place = place;
+        let _ = reply.send(work());
+    });
+    asked.map_err(|error| ApiError::new("no-keychain", format!("the keychain cannot be asked: {error}")))?;
+    match tokio::time::timeout(within, answer).await {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(error)) => Err(ApiError::new("bug", error.to_string())),
-        Err(_) => Err(ApiError::new("no-keychain", format!("the keychain did not answer within {} s", within.as_secs()))
-            .hint("it may be waiting for you to unlock it")),
+        Ok(Err(_)) => Err(ApiError::new("bug", "asking the keychain ended without an answer")),
+        Err(_) => Err(unanswered(format!("the keychain did not answer within {} s", within.as_secs_f64()))),
     }
 }
 
@@ -267,4 +300,39 @@ pub(crate) fn of_vastai() -> Result<(SecretString, String), ApiError> {
         }
     }
     Err(ApiError::new("no-key", "neither VAST_API_KEY nor a key file of vast.ai's client was found"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+mod tests {
+    use super::*;
+
+    /// The runtime ends although the keychain never answers, further questions are refused, and places are given back.
+    #[test]
+    fn a_keychain_that_never_answers_holds_up_nothing() {
+        let (let_go, held) = std::sync::mpsc::channel::<()>();
+        let held = Arc::new(Mutex::new(held));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let soon = Duration::from_millis(20);
+        runtime.block_on(async {
+            for place in 0..=WAITING_MAX {
+                let held = Arc::clone(&held);
+                let wait = move || held.lock().unwrap_or_else(PoisonError::into_inner).recv().map_err(|_| unknown());
+                let error = patiently(wait, soon).await.unwrap_err();
+                assert_eq!(error.code, "no-keychain");
+                assert_eq!(error.message.contains("within 0.02 s"), place < WAITING_MAX, "{}", error.message);
+            }
+        });
+        drop(runtime);
+        drop(let_go);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            while WAITING.load(Ordering::Acquire) > 0 {
+                tokio::time::sleep(soon).await;
+            }
+            assert_eq!(patiently(|| Ok(1), KEPT_WITHIN).await.unwrap(), 1);
+        });
+    }
+
+    const KEPT_WITHIN: Duration = Duration::from_secs(60);
 }
