@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::ApiError;
 use crate::access::WriteAccess;
-use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout, rules};
+use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Scope, Watching, rolling, rollout, rules};
 use crate::archive::{self, Archive};
 use crate::charts::{self, ChartForm, Source};
 use crate::drive::{Ask, Clock, Driver, KeptDeed, NewNote, ask_watch};
@@ -57,7 +57,7 @@ pub struct App {
 }
 
 /// How a fleet is reached.
-type Ways = (Option<ManagerClient>, Option<Arc<dwell_simulator::Served>>);
+type Ways = (Scope, Option<ManagerClient>, Option<Arc<dwell_simulator::Served>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -68,6 +68,8 @@ struct State {
 #[derive(Debug)]
 struct Session {
     name: String,
+    /// Plans and hands of this watch are made from it.
+    scope: Scope,
     asks: mpsc::Sender<Ask>,
     /// Keeps a served simulation alive.
     served: Option<Arc<dwell_simulator::Served>>,
@@ -170,6 +172,12 @@ pub(crate) fn client_of(ssh: Ssh, address: &str, through: Option<&str>, limits: 
         Some(target) => ManagerClient::through(ssh, SshTarget::new(target)?, address, limits)?,
         None => ManagerClient::new(address, limits)?,
     })
+}
+
+/// Leave to act on the fleet that is watched, where write access is given.
+fn given(may_act: bool) -> Result<Leave, ApiError> {
+    Leave::of(may_act)
+        .map_err(|error| error.hint("give write access in the window's status line; dwellctl: fleets allow-acting NAME"))
 }
 
 fn unknown_form(format: &str, known: &str) -> ApiError {
@@ -283,7 +291,9 @@ impl App {
     ) -> Result<(), ApiError> {
         let mut state = self.state.lock().await;
         (state.session, state.problem) = (None, None);
+        self.acting.end_waiting();
         self.hub.reset();
+        let scope = Scope::begin(&driver.view().watching.address);
         let asks = driver.begin(self.hub.clone(), None)?;
         let journal = Arc::new(std::sync::Mutex::new(match &manager {
             Some(_) => History::open(&self.folder.history())?,
@@ -293,6 +303,7 @@ impl App {
         let (world, is_drill) = (served.clone(), drill.is_some());
         state.session = Some(Session {
             name,
+            scope: scope.clone(),
             asks,
             served,
             drill,
@@ -302,7 +313,7 @@ impl App {
             simulation_standing: Arc::default(),
         });
         drop(state);
-        let hands = self.hands(live.clone(), world, KEY_SOON).await?;
+        let hands = self.hands((scope, live.clone(), world), KEY_SOON).await?;
         if let Some(manager) = live {
             let (fleet, hands, journal) = (manager.base().to_owned(), hands.clone(), Arc::clone(&journal));
             tokio::spawn(async move { act::resume(hands, journal, &fleet, Patience::default()).await });
@@ -316,26 +327,20 @@ impl App {
     }
 
     /// The hands that act on a connected fleet, or on a simulated one over the same protocols.
-    async fn hands(
-        &self,
-        manager: Option<ManagerClient>,
-        served: Option<Arc<dwell_simulator::Served>>,
-        within: Duration,
-    ) -> Result<LiveHands, ApiError> {
+    async fn hands(&self, (scope, manager, served): Ways, within: Duration) -> Result<LiveHands, ApiError> {
         let Some(served) = served else {
             // Without a key the manager alone is asked; what is missing is said by each step.
             let vast = self.every_vast(within).await.unwrap_or_default();
-            return Ok(LiveHands { manager, vast, clock: Clock::System });
+            return Ok(LiveHands::of(scope, manager, vast, Clock::System));
         };
         let manager = ManagerClient::new(&served.url(), self.limits())?;
         let vast = VastClient::new(&served.vast_url(), SecretString::from("simulated"), self.limits())?;
-        Ok(LiveHands { manager: Some(manager), vast: vec![vast], clock: Clock::Simulated(served) })
+        Ok(LiveHands::of(scope, Some(manager), vec![vast], Clock::Simulated(served)))
     }
 
     /// Leave to act on the fleet that is watched; refused without write access.
     async fn leave(&self) -> Result<Leave, ApiError> {
-        Leave::of(self.may_act().await?)
-            .map_err(|error| error.hint("give write access in the window's status line; dwellctl: fleets allow-acting NAME"))
+        given(self.may_act().await?)
     }
 
     /// Seconds of write access that are left; `None` where the fleet that is watched is read-only.
@@ -702,6 +707,7 @@ impl App {
         if settings.watching.as_ref() == Some(&request.name) {
             settings.watching = None;
             self.state.lock().await.session = None;
+            self.acting.end_waiting();
             self.hub.reset();
         }
         settings.save(&self.folder)?;
@@ -786,8 +792,7 @@ impl App {
 
     /// Offers that could be rented, with what is known of each.
     pub async fn offers(&self, request: OffersRequest) -> Result<OffersView, ApiError> {
-        let (manager, served) = self.ways().await?;
-        let hands = self.hands(manager, served, KEY_SOON).await?;
+        let hands = self.hands(self.ways().await?, KEY_SOON).await?;
         let market = offers::market(hands.manager.as_ref(), hands.vast.first(), &request).await?;
         let past = self.kept(offers::past).await?;
         Ok(offers::view(market, &past, &request, hands.clock.now()))
@@ -797,11 +802,13 @@ impl App {
     async fn ways(&self) -> Result<Ways, ApiError> {
         let state = self.state.lock().await;
         let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
-        Ok((session.manager.clone(), session.served.clone()))
+        Ok((session.scope.clone(), session.manager.clone(), session.served.clone()))
     }
 
     /// Plans what is to be done. Nothing is done.
     pub async fn plan(&self, request: PlanRequest) -> Result<PlanView, ApiError> {
+        // Before anything is read: where the fleet changes meanwhile, the plan is of the watch that has ended.
+        let (scope, ..) = self.ways().await?;
         let read_only = !self.may_act().await?;
         let view = self.ask(Ask::Fleet).await?;
         // vast.ai is asked only for a number that the manager does not know.
@@ -814,19 +821,23 @@ impl App {
             Ask::Kept(KeptDeed(Box::new(move |driver| drop(reply.send(act::Machines::of(driver.watch()))))))
         };
         let machines = self.ask(of_watch).await?;
-        let plan = act::plan(Some(&view), rentals.as_ref(), &machines, &request, read_only)?;
+        let plan = act::plan(&scope, Some(&view), rentals.as_ref(), &machines, &request, read_only)?;
         self.acting.keep(plan, Clock::System.now())
+    }
+
+    /// Leave to act, the ways to the fleet and its journal, all of one watch.
+    async fn to_act(&self) -> Result<(Leave, Ways, Journal), ApiError> {
+        let state = self.state.lock().await;
+        let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+        let leave = given(session.access.left_s(Clock::System.now()).is_some())?;
+        let ways = (session.scope.clone(), session.manager.clone(), session.served.clone());
+        Ok((leave, ways, Arc::clone(&session.journal)))
     }
 
     /// Carries out a plan, once. What comes of it is told by the journal as it happens.
     pub async fn carry_out(&self, request: CarryOut) -> Result<Acts, ApiError> {
-        let leave = self.leave().await?;
-        let (manager, served, journal) = {
-            let state = self.state.lock().await;
-            let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
-            (session.manager.clone(), session.served.clone(), Arc::clone(&session.journal))
-        };
-        let hands = self.hands(manager, served, KEY_WITHIN).await?;
+        let (leave, ways, journal) = self.to_act().await?;
+        let hands = self.hands(ways, KEY_WITHIN).await?;
         let plan = self.acting.take(&request, Clock::System.now())?;
         self.acting.begin(leave, plan, &hands, &journal, Patience::default())?.detach_all();
         self.acts(Nothing {}).await
@@ -834,30 +845,29 @@ impl App {
 
     /// Plans a deployment or a rolling replacement. Nothing is done.
     pub async fn plan_rollout(&self, request: RolloutRequest) -> Result<RolloutPlan, ApiError> {
+        let ways = self.ways().await?;
+        let scope = ways.0.clone();
         let read_only = !self.may_act().await?;
         let view = self.ask(Ask::Fleet).await?;
         let rented = match request.rented_before {
             Some(before) => self.ask(|reply| Ask::Rented(before, reply)).await?.instances,
             None => Vec::new(),
         };
-        let (manager, served) = self.ways().await?;
-        let hands = self.hands(manager, served, KEY_SOON).await?;
+        let hands = self.hands(ways, KEY_SOON).await?;
         let market = offers::market(hands.manager.as_ref(), hands.vast.first(), &request.market).await?;
         let past = self.kept(offers::past).await?;
         let offers = offers::view(market, &past, &request.market, hands.clock.now());
         // Where it cannot be read the plan says so.
         let credit = hands.credit().await.unwrap_or_default();
-        let planned = rolling::plan((&view, &rented), &offers, credit, !hands.vast.is_empty(), &request, read_only)?;
+        let planned = rolling::plan(&scope, (&view, &rented), &offers, credit, !hands.vast.is_empty(), &request, read_only)?;
         self.acting.keep_rollout(planned, Clock::System.now())
     }
 
     /// Begins what was planned, once. How it goes on is told by the rollouts and the journal.
     pub async fn begin_rollout(&self, request: CarryOut) -> Result<Rollouts, ApiError> {
-        let leave = self.leave().await?;
-        let journal = self.journal().await?;
-        let (manager, served) = self.ways().await?;
-        let hands = self.hands(manager, served, KEY_WITHIN).await?;
-        let name = self.acting.begin_rollout(leave, &request, &journal, Clock::System.now(), hands.clock.now())?;
+        let (leave, ways, journal) = self.to_act().await?;
+        let hands = self.hands(ways, KEY_WITHIN).await?;
+        let name = self.acting.begin_rollout(leave, hands.scope(), &request, &journal, Clock::System.now(), hands.clock.now())?;
         self.take_steps(leave, &name, hands, &journal).await?;
         self.rollouts(Nothing {}).await
     }
@@ -904,8 +914,8 @@ impl App {
 
     /// Rules of the fleet that is watched.
     pub async fn rules(&self, _: Nothing) -> Result<Rules, ApiError> {
-        let (name, (manager, served)) = (self.watched_name().await, self.ways().await?);
-        let now = self.hands(manager, served, KEY_SOON).await?.clock.now();
+        let (name, ways) = (self.watched_name().await, self.ways().await?);
+        let now = self.hands(ways, KEY_SOON).await?.clock.now();
         let rules = Settings::load(&self.folder)?.rules.into_iter().filter(|rule| rule.fleet == name).collect();
         rules::told(rules, &self.journal().await?, now)
     }
@@ -933,8 +943,14 @@ impl App {
 
     /// Takes the steps of a rollout in the background.
     async fn take_steps(&self, leave: Leave, name: &str, hands: LiveHands, journal: &Journal) -> Result<(), ApiError> {
-        let asks = self.state.lock().await.session.as_ref().ok_or_else(ApiError::no_fleet)?.asks.downgrade();
         let may_act = self.still_may().await?;
+        let asks = {
+            let state = self.state.lock().await;
+            let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+            // Watches do not come back: what was read before this was of the same one.
+            session.scope.admits(hands.scope())?;
+            session.asks.downgrade()
+        };
         let watching = Watching::of(asks);
         self.acting.run_rollout(leave, name, Renter { hands, watching }, journal, Patience::default(), may_act)?;
         Ok(())
@@ -948,24 +964,31 @@ impl App {
 
     /// Begins no new step of a rollout; what is under way is followed.
     pub async fn pause_rollout(&self, request: RolloutName) -> Result<Rollouts, ApiError> {
-        rolling::pause(&self.journal().await?, &request.name)?;
+        let (journal, fleet) = self.journal_of_fleet().await?;
+        rolling::pause(&journal, &request.name, &fleet)?;
         self.rollouts(Nothing {}).await
     }
 
     /// Goes on with a rollout that was paused, or left by a process that was ended.
     pub async fn resume_rollout(&self, request: RolloutName) -> Result<Rollouts, ApiError> {
-        let leave = self.leave().await?;
-        let journal = self.journal().await?;
-        let (manager, served) = self.ways().await?;
-        let hands = self.hands(manager, served, KEY_WITHIN).await?;
+        let (leave, ways, journal) = self.to_act().await?;
+        let hands = self.hands(ways, KEY_WITHIN).await?;
         self.take_steps(leave, &request.name, hands, &journal).await?;
         self.rollouts(Nothing {}).await
     }
 
     /// Takes back what a rollout has not begun.
     pub async fn take_back_rollout(&self, request: RolloutName) -> Result<Rollouts, ApiError> {
-        rollout::take_back(&self.journal().await?, &request.name, Clock::System.now())?;
+        let (journal, fleet) = self.journal_of_fleet().await?;
+        rollout::take_back(&journal, &request.name, &fleet, Clock::System.now())?;
         self.rollouts(Nothing {}).await
+    }
+
+    /// The journal and the address of the fleet that it is read for, of one watch.
+    async fn journal_of_fleet(&self) -> Result<(Journal, String), ApiError> {
+        let state = self.state.lock().await;
+        let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
+        Ok((Arc::clone(&session.journal), session.scope.fleet().to_owned()))
     }
 
     async fn journal(&self) -> Result<Journal, ApiError> {

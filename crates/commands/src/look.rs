@@ -10,7 +10,7 @@ use dwell_history::History;
 use tokio::sync::mpsc;
 
 use crate::ApiError;
-use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Watching, rolling, rollout, rules};
+use crate::act::{self, Acting, Journal, Leave, LiveHands, Patience, Renter, Scope, Watching, rolling, rollout, rules};
 use crate::app::client_of;
 use crate::drive::{Ask, Clock, Driver, ask_watch, watch_ended};
 use crate::dto::*;
@@ -28,6 +28,7 @@ pub struct Look {
     live: Live,
     folder: Folder,
     fleet: String,
+    scope: Scope,
     patience: Patience,
 }
 
@@ -126,7 +127,8 @@ impl Look {
         let driver = Driver::new(fleet.name, client, history, Clock::System)?.with_means(means).one_look();
         // A terminal does not wait for ever: what it has not seen by then the window looks after.
         let patience = Patience { leaves_open: true, ..Patience::default() };
-        Ok(Self { driver, live, folder, fleet: name, patience })
+        let scope = Scope::begin(&driver.view().watching.address);
+        Ok(Self { driver, live, folder, fleet: name, scope, patience })
     }
 
     /// Whether a text means a fleet: the name of a saved one, or an address.
@@ -193,7 +195,14 @@ impl Look {
             _ => None,
         };
         Ok(Planned {
-            plan: act::plan(Some(&view), rentals.as_ref(), &act::Machines::of(self.driver.watch()), request, !self.may_act()?)?,
+            plan: act::plan(
+                &self.scope,
+                Some(&view),
+                rentals.as_ref(),
+                &act::Machines::of(self.driver.watch()),
+                request,
+                !self.may_act()?,
+            )?,
         })
     }
 
@@ -245,13 +254,13 @@ impl Look {
         // Where it cannot be read the plan says so.
         let credit = hands.credit().await.unwrap_or_default();
         let read_only = !self.may_act()?;
-        let planned = rolling::plan((&view, &rented), &offers, credit, !hands.vast.is_empty(), request, read_only)?;
+        let planned = rolling::plan(&self.scope, (&view, &rented), &offers, credit, !hands.vast.is_empty(), request, read_only)?;
         Ok(PlannedRollout { planned })
     }
 
     fn hands(&self) -> LiveHands {
         let vast = self.live.vast.as_ref().cloned().unwrap_or_default();
-        LiveHands { manager: self.live.manager.clone(), vast, clock: Clock::System }
+        LiveHands::of(self.scope.clone(), self.live.manager.clone(), vast, Clock::System)
     }
 
     fn journal(&self) -> Result<Journal, ApiError> {
@@ -267,7 +276,7 @@ impl Look {
         let refused = view.refused.clone().unwrap_or_else(|| "this plan cannot be begun".to_owned());
         let token = view.token.ok_or_else(|| ApiError::new("cannot-begin", refused))?;
         let request = CarryOut { token, confirmation: confirmation.map(str::to_owned), why: None };
-        acting.begin_rollout(leave, &request, &self.journal()?, now, now)
+        acting.begin_rollout(leave, &self.scope, &request, &self.journal()?, now, now)
     }
 
     /// Takes the steps of a rollout until it has ended or waits for a person; tells how it stands whenever that has changed.
@@ -341,12 +350,12 @@ impl Look {
 
     /// Begins no new step of a rollout.
     pub fn pause_rollout(&self, name: &str) -> Result<(), ApiError> {
-        rolling::pause(&self.journal()?, name)
+        rolling::pause(&self.journal()?, name, self.scope.fleet())
     }
 
     /// Takes back what a rollout has not begun. How many.
     pub fn take_back(&self, name: &str) -> Result<usize, ApiError> {
-        rollout::take_back(&self.journal()?, name, Clock::System.now())
+        rollout::take_back(&self.journal()?, name, self.scope.fleet(), Clock::System.now())
     }
 
     /// How long it is waited between two readings that show what came of a deed, seconds.

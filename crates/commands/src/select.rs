@@ -2,6 +2,7 @@
 //!
 //! An id in full or the beginning of one that no other has, vast.ai's number in full, or a label. What fits several is ambiguous
 //! everywhere; where one of those that share a number or a label is alive and the others are not, that one is meant.
+//! A label that is the beginning of another's id means neither: anybody can write one.
 
 use crate::ApiError;
 
@@ -39,6 +40,11 @@ pub(crate) fn select(all: impl IntoIterator<Item = Called>, wanted: &str) -> Res
     }
     if exact.len() > 1 && exact.iter().filter(|(_, it)| it.is_alive).count() == 1 {
         exact.retain(|(_, it)| it.is_alive);
+    }
+    // A label is written by whoever rents, an id is given: the one does not take the place of the other's beginning.
+    let by_label = |it: &Called| it.id != wanted && it.vast_id.is_none_or(|id| id.to_string() != wanted);
+    if !exact.is_empty() && !begins.is_empty() && exact.iter().all(|(_, it)| by_label(it)) {
+        exact.append(&mut begins);
     }
     if let [(only, _)] = exact[..] {
         return Ok(only);
@@ -105,6 +111,8 @@ mod tests {
             called("c1c20005", 40_000_014, "twice", true),
             called("d1d20006", 40_000_015, "twice", true),
             called("e9e20007", 0, "", true),
+            // Its label is how the id before it begins.
+            called("f0f00008", 0, "e9e2", true),
         ]
     }
 
@@ -123,6 +131,7 @@ mod tests {
             ("4000001", "ambiguous-id"),
             ("7000001", "unknown-id"),
             ("twice", "ambiguous-id"),
+            ("e9e2", "ambiguous-id"),
             ("", "unknown-id"),
             ("nobody", "unknown-id"),
             ("C.3", "unknown-id"),
@@ -149,6 +158,8 @@ mod tests {
                 prop_assert!(is_in_full(meant, &wanted) || meant.id.starts_with(&wanted));
                 let others = all.iter().enumerate().filter(|(nth, _)| *nth != place);
                 for (_, other) in others {
+                    let by_label = meant.id != wanted && meant.vast_id.is_none_or(|id| id.to_string() != wanted) && is_in_full(meant, &wanted);
+                    prop_assert!(!by_label || !other.id.starts_with(&wanted), "{meant:?} by its label, {other:?} by its id");
                     let as_well = is_in_full(other, &wanted) && (other.is_alive || !meant.is_alive);
                     prop_assert!(!as_well || (meant.is_alive && !other.is_alive), "{:?} or {:?}", meant, other);
                 }

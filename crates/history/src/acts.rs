@@ -61,12 +61,14 @@ pub struct RuleActs {
 impl History {
     /// Adds an entry; it is on disk when this returns.
     pub fn add_act(&self, entry: &ActEntry) -> Result<(), HistoryError> {
+        // A crash of the machine must not lose that something was sent.
+        self.durably(|history| history.write_act(entry))
+    }
+
+    fn write_act(&self, entry: &ActEntry) -> Result<(), HistoryError> {
         let cut = |text: &str| text.chars().take(TEXT_CHARACTERS_MAX).collect::<String>();
         let number = |id: Option<u64>| id.and_then(|id| i64::try_from(id).ok());
-        // A crash of the machine must not lose that something was sent.
-        self.durably(|history| {
-            history
-            .connection
+        self.connection
             .prepare_cached(
                 "INSERT INTO act (plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h,
                         phase, text, rule)
@@ -91,8 +93,36 @@ impl History {
                 cut(&entry.text),
                 entry.rule,
             ])?;
-            Ok(())
-        })
+        Ok(())
+    }
+
+    /// Writes down that a deed begins, unless the same is being done to the same instance or rental by a process that goes on: looked up
+    /// and written as one, whoever else writes. Whether it was written.
+    pub fn begin_act(&self, entry: &ActEntry, goes_on: impl Fn(&str) -> bool) -> Result<bool, HistoryError> {
+        // Held by one writer at a time, of all processes; dropped it takes everything back.
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        let begun = (|| {
+            let transaction = rusqlite::Transaction::new_unchecked(&self.connection, rusqlite::TransactionBehavior::Immediate)?;
+            let open: Vec<String> = self
+                .connection
+                .prepare_cached(
+                    "SELECT process FROM act WHERE id IN (SELECT max(id) FROM act GROUP BY plan, target) AND deed = ?1
+                        AND (target = ?2 OR vast_id = ?3)
+                        AND phase NOT IN ('refused', 'taken', 'verified', 'not-verified', 'incident', 'dry-run')",
+                )?
+                .query_map(params![entry.deed, entry.target, entry.vast_id.and_then(|id| i64::try_from(id).ok())], |row| {
+                    row.get(0)
+                })?
+                .collect::<Result<_, _>>()?;
+            if open.iter().any(|process| goes_on(process)) {
+                return Ok(false);
+            }
+            self.write_act(entry)?;
+            transaction.commit()?;
+            Ok(true)
+        })();
+        self.connection.pragma_update(None, "synchronous", "NORMAL")?;
+        begun
     }
 
     /// The newest entries, oldest first.
@@ -167,4 +197,74 @@ fn read_entry(row: &rusqlite::Row<'_>) -> Result<ActEntry, rusqlite::Error> {
         text: row.get(16)?,
         rule: row.get(17)?,
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+mod tests {
+    use super::*;
+
+    fn entry(plan: &str, target: &str, vast_id: Option<u64>, phase: &str) -> ActEntry {
+        ActEntry {
+            id: 0,
+            plan: plan.into(),
+            at: Timestamp::UNIX_EPOCH,
+            who: "a".into(),
+            process: plan.into(),
+            why: String::new(),
+            rule: None,
+            fleet: "http://m".into(),
+            simulated: None,
+            deed: "destroy".into(),
+            deed_text: None,
+            target: target.into(),
+            uuid: None,
+            vast_id,
+            machine: None,
+            dollars_per_h: None,
+            phase: phase.into(),
+            text: String::new(),
+        }
+    }
+
+    #[test]
+    fn of_many_writers_at_once_one_begins_a_deed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("history.db");
+        drop(History::open(&path).unwrap());
+        let line = std::sync::Barrier::new(8);
+        for round in 0..5 {
+            let begun: usize = std::thread::scope(|scope| {
+                let writers: Vec<_> = (0..8)
+                    .map(|nth| {
+                        let (path, line) = (&path, &line);
+                        scope.spawn(move || {
+                            let history = History::open(path).unwrap();
+                            line.wait();
+                            // By its id, or by its number: it is one rental.
+                            let target = if nth % 2 == 0 { format!("id{round}") } else { format!("{}", 100 + round) };
+                            let entry = entry(&format!("{round}-{nth}"), &target, Some(100 + round), "planned");
+                            usize::from(history.begin_act(&entry, |_| true).unwrap())
+                        })
+                    })
+                    .collect();
+                writers.into_iter().map(|it| it.join().unwrap()).sum()
+            });
+            assert_eq!(begun, 1, "round {round}");
+        }
+    }
+
+    #[test]
+    fn what_has_ended_or_whose_process_has_ended_is_in_nobodys_way() {
+        let history = History::in_memory().unwrap();
+        let begins = |plan: &str, goes_on: bool| history.begin_act(&entry(plan, "a", None, "planned"), |_| goes_on).unwrap();
+        assert!(begins("1", true));
+        assert!(!begins("2", true));
+        assert!(begins("3", false), "its process has ended");
+        for plan in ["1", "3"] {
+            assert!(!begins("4", true));
+            history.add_act(&entry(plan, "a", None, "verified")).unwrap();
+        }
+        assert!(begins("4", true));
+    }
 }

@@ -10,6 +10,7 @@ use dwell_fleet::{FlagKind, Row, State, Timestamp};
 use dwell_wire::DeployRequest;
 use tokio::sync::{mpsc, oneshot};
 
+use super::Scope;
 use super::perform::{AtVast, Deed, Hands, SeenManager, SeenRental, SeenRow, Target};
 use super::rollout::{Order, Rents, Standing, Terms};
 use crate::ApiError;
@@ -76,6 +77,8 @@ pub(crate) struct Renter {
 /// A manager, and the accounts whose keys could be had.
 #[derive(Debug, Clone)]
 pub(crate) struct LiveHands {
+    /// The watch whose fleet they reach.
+    scope: Scope,
     pub(crate) manager: Option<ManagerClient>,
     pub(crate) vast: Vec<VastClient>,
     pub(crate) clock: Clock,
@@ -109,6 +112,16 @@ pub(super) fn is_on_its_list(row: &Row) -> bool {
 }
 
 impl LiveHands {
+    /// Hands of a watch: they carry out what was planned in it.
+    pub(crate) fn of(scope: Scope, manager: Option<ManagerClient>, vast: Vec<VastClient>, clock: Clock) -> Self {
+        Self { scope, manager, vast, clock }
+    }
+
+    /// The watch that they belong to.
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     fn its_manager(&self) -> Result<&ManagerClient, FetchError> {
         self.manager.as_ref().ok_or_else(|| lacking("there is no manager to ask"))
     }

@@ -8,6 +8,7 @@ pub(crate) mod rollout;
 pub(crate) mod rules;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use dwell_fleet::{Instance, Presence, State, Timestamp, seconds_between};
@@ -37,10 +38,45 @@ const LOST: &str = "Its log files and its container's output exist only there an
 /// Entries of the journal that are told.
 const ENTRIES_MOST: usize = 2_000;
 
+/// One watch over one fleet, from its beginning to its end: what is planned in it is done in it or nowhere. Two watches over the same
+/// fleet are two. Only the beginning of a watch makes one; plans and hands are made from it, and copies are the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Scope {
+    run: u64,
+    fleet: String,
+}
+
+impl Scope {
+    /// Of a watch over the fleet of this address that begins now.
+    pub(crate) fn begin(fleet: &str) -> Self {
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        Self { run: RUNS.fetch_add(1, Ordering::Relaxed), fleet: fleet.to_owned() }
+    }
+
+    /// Address of its fleet, as history knows it.
+    pub(crate) fn fleet(&self) -> &str {
+        &self.fleet
+    }
+
+    /// Refused where the plan is of another watch.
+    pub(crate) fn admits(&self, planned: &Self) -> Result<(), ApiError> {
+        if (self.run, &self.fleet) == (planned.run, &planned.fleet) {
+            return Ok(());
+        }
+        let words = format!(
+            "this plan is of the fleet at {}, as it was watched then, and this is another watch: nothing was done",
+            planned.fleet
+        );
+        Err(ApiError::new("other-fleet", words).hint("make the plan again on the fleet that is shown now"))
+    }
+}
+
 /// A plan that can be carried out.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) view: PlanView,
+    /// The watch that it was made in.
+    scope: Scope,
     deed: Deed,
     targets: Vec<Target>,
     why: String,
@@ -162,6 +198,7 @@ fn subject(view: Option<&FleetView>, rentals: Option<&Rentals>, wanted: &str) ->
 
 /// What would be done. Nothing is done, and nothing is asked of anybody but what is known already.
 pub(crate) fn plan(
+    scope: &Scope,
     view: Option<&FleetView>,
     rentals: Option<&Rentals>,
     machines: &Machines,
@@ -230,6 +267,7 @@ pub(crate) fn plan(
     };
     Ok(Plan {
         view,
+        scope: scope.clone(),
         deed,
         targets,
         why: request.why.clone().unwrap_or_default(),
@@ -387,12 +425,21 @@ impl Acting {
         Ok(view)
     }
 
+    /// Ends what waits: the watch that it was planned in has ended.
+    pub(crate) fn end_waiting(&self) {
+        locked(&self.waiting).clear();
+        locked(&self.rollouts).clear();
+    }
+
     /// Takes a plan out by its token: nobody gets it a second time.
     pub(crate) fn take(&self, request: &CarryOut, now: Timestamp) -> Result<Plan, ApiError> {
         let mut waiting = locked(&self.waiting);
         let gone = || {
-            ApiError::new("plan-gone", "this plan was carried out already, or is older than two minutes")
-                .hint("make it again: the fleet may have changed")
+            ApiError::new(
+                "plan-gone",
+                "this plan was carried out already, is older than two minutes, or is of a fleet that was watched before",
+            )
+            .hint("make it again: the fleet may have changed")
         };
         let (at, plan) = waiting.get(&request.token).ok_or_else(gone)?;
         if seconds_between(*at, now) >= TOKEN_S {
@@ -419,15 +466,13 @@ impl Acting {
         journal: &Journal,
         patience: Patience,
     ) -> Result<JoinSet<()>, ApiError> {
+        hands.scope().admits(&plan.scope)?;
         let (name, who, process) = (token()?, who(), this_process());
         locked(&self.begun).push(name.clone());
         let mut tasks = JoinSet::new();
-        let open = locked(journal).open_acts()?;
-        let elsewhere: HashSet<(String, String)> =
-            open.into_iter().filter(|entry| goes_on(&entry.process)).map(|entry| (entry.deed, entry.target)).collect();
         for target in plan.targets {
             let key = (plan.deed.as_str().to_owned(), target.id.clone());
-            if elsewhere.contains(&key) || !locked(&self.under_way).insert(key.clone()) {
+            if !locked(&self.under_way).insert(key.clone()) {
                 continue;
             }
             let entry = ActEntry {
@@ -453,10 +498,17 @@ impl Acting {
                 phase: "planned".to_owned(),
                 text: plan.view.sentence.clone(),
             };
-            // What cannot be written down is not done.
-            if let Err(error) = locked(journal).add_act(&entry) {
-                locked(&self.under_way).remove(&key);
-                return Err(error.into());
+            // What cannot be written down is not done, nor what another process does already.
+            match locked(journal).begin_act(&entry, goes_on) {
+                Ok(true) => {}
+                Ok(false) => {
+                    locked(&self.under_way).remove(&key);
+                    continue;
+                }
+                Err(error) => {
+                    locked(&self.under_way).remove(&key);
+                    return Err(error.into());
+                }
             }
             let (hands, deed, journal, under_way) =
                 (hands.clone(), plan.deed.clone(), Arc::clone(journal), Arc::clone(&self.under_way));
@@ -590,4 +642,74 @@ pub(crate) fn told(journal: &History) -> Result<Vec<ActView>, ApiError> {
         })
     };
     Ok(order.into_iter().rev().filter_map(|key| view(by_deed.remove(&key)?)).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::drive::Clock;
+
+    fn hands(scope: &Scope) -> LiveHands {
+        LiveHands::of(scope.clone(), None, Vec::new(), Clock::System)
+    }
+
+    fn ban(scope: &Scope, machine: u64) -> Plan {
+        let request = PlanRequest { deed: "ban".into(), ids: vec![machine.to_string()], text: Some("slow".into()), why: None };
+        plan(scope, None, None, &Machines::default(), &request, false).unwrap()
+    }
+
+    proptest! {
+        /// Whatever is watched, planned and carried out in whatever order: only the plan of the watch that acts is begun, and where its
+        /// address is the same as an earlier watch's, not that one's.
+        #[test]
+        fn a_plan_is_carried_out_in_its_own_watch_or_nowhere(
+            steps in prop::collection::vec((0u8..3, 0usize..8), 1..24),
+            are_ended in any::<bool>(),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let _runtime = runtime.enter();
+            let acting = Acting::default();
+            let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
+            let fleets = ["http://a", "http://b"];
+            let now = Timestamp::UNIX_EPOCH;
+            let (mut watch, mut which) = (0, Scope::begin(fleets[0]));
+            let mut planned: Vec<(usize, PlanView, u64)> = Vec::new();
+            let mut begun = HashSet::new();
+            for (nth, (step, pick)) in steps.into_iter().enumerate() {
+                let machine = nth as u64 + 1;
+                match step {
+                    0 => {
+                        (watch, which) = (watch + 1, Scope::begin(fleets[pick % 2]));
+                        if are_ended {
+                            acting.end_waiting();
+                        }
+                    }
+                    1 => planned.push((watch, acting.keep(ban(&which, machine), now).unwrap(), machine)),
+                    _ if planned.is_empty() => {}
+                    _ => {
+                        let (its, view, machine) = planned[pick % planned.len()].clone();
+                        let request = CarryOut { token: view.token.unwrap(), confirmation: view.confirm_with, why: None };
+                        let took = acting.take(&request, now).and_then(|plan| {
+                            acting.begin(Leave::of(true).unwrap(), plan, &hands(&which), &journal, Patience::default())
+                        });
+                        match took {
+                            Ok(_) => {
+                                prop_assert_eq!(its, watch);
+                                prop_assert!(begun.insert(machine), "once");
+                            }
+                            Err(error) if its != watch => {
+                                prop_assert!(error.code == "other-fleet" || error.code == "plan-gone", "{}", error);
+                            }
+                            Err(error) => prop_assert!(error.code == "plan-gone" && begun.contains(&machine), "{}", error),
+                        }
+                    }
+                }
+            }
+            let written: HashSet<u64> = locked(&journal).acts(1_000).unwrap().into_iter().filter_map(|it| it.machine).collect();
+            prop_assert_eq!(written, begun);
+        }
+    }
 }

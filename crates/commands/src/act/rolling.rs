@@ -7,7 +7,7 @@ use dwell_fleet::{Timestamp, seconds_between};
 use dwell_history::RolloutRecord;
 
 use super::rollout::{self, Item, MayAct, OldOne, Runner, Stand, Terms};
-use super::{Acting, Journal, Leave, PLANS_MAX, Patience, Renter, TOKEN_S, goes_on, locked, subject, this_process, token};
+use super::{Acting, Journal, Leave, PLANS_MAX, Patience, Renter, Scope, TOKEN_S, goes_on, locked, subject, this_process, token};
 use crate::ApiError;
 use crate::dto::*;
 use crate::offers::DISK_GB;
@@ -31,6 +31,8 @@ pub(crate) struct Planned {
     pub(crate) view: RolloutPlan,
     terms: Terms,
     olds: Vec<Option<OldOne>>,
+    /// The watch that it was made in.
+    scope: Scope,
     fleet: String,
     simulated: Option<String>,
 }
@@ -111,6 +113,7 @@ fn olds(view: &FleetView, rented: &[RentedView], request: &RolloutRequest) -> Re
 /// Plans it. `rented` are those that were rented before the date that is asked for; `credit` is what the account has and spends an
 /// hour.
 pub(crate) fn plan(
+    scope: &Scope,
     (view, rented): (&FleetView, &[RentedView]),
     market: &OffersView,
     credit: Option<(f64, f64)>,
@@ -234,6 +237,7 @@ pub(crate) fn plan(
         view: view_of_plan,
         terms,
         olds,
+        scope: scope.clone(),
         fleet: view.watching.address.clone(),
         simulated: view.watching.simulated.clone(),
     })
@@ -260,6 +264,7 @@ impl Acting {
     pub(crate) fn begin_rollout(
         &self,
         _leave: Leave,
+        scope: &Scope,
         request: &CarryOut,
         journal: &Journal,
         now: Timestamp,
@@ -267,14 +272,18 @@ impl Acting {
     ) -> Result<String, ApiError> {
         let mut waiting = locked(&self.rollouts);
         let gone = || {
-            ApiError::new("plan-gone", "this plan was carried out already, or is older than two minutes")
-                .hint("make it again: the fleet may have changed")
+            ApiError::new(
+                "plan-gone",
+                "this plan was carried out already, is older than two minutes, or is of a fleet that was watched before",
+            )
+            .hint("make it again: the fleet may have changed")
         };
         let (planned_at, planned) = waiting.get(&request.token).ok_or_else(gone)?;
         if seconds_between(*planned_at, now) >= TOKEN_S {
             waiting.remove(&request.token);
             return Err(gone());
         }
+        scope.admits(&planned.scope)?;
         let wanted = planned.view.confirm_with.clone().unwrap_or_default();
         if request.confirmation.as_deref().map(str::trim) != Some(wanted.as_str()) {
             return Err(ApiError::new("not-confirmed", format!("to confirm this, type {wanted:?}")));
@@ -307,7 +316,7 @@ impl Acting {
         patience: Patience,
         may_act: MayAct,
     ) -> Result<Option<tokio::task::JoinHandle<()>>, ApiError> {
-        let record = locked(journal).rollout(name)?.ok_or_else(|| rollout::unknown(name))?;
+        let record = rollout::of_fleet(&locked(journal), name, renter.hands.scope().fleet())?;
         if record.state == "ended" {
             return Err(ApiError::new("rollout-ended", format!("{name} has ended: {}", record.says)));
         }
@@ -362,9 +371,9 @@ fn under_way(journal: &Journal, fleet: &str) -> Result<HashSet<String>, ApiError
 }
 
 /// Tells whoever takes its steps to begin no new one.
-pub(crate) fn pause(journal: &Journal, name: &str) -> Result<(), ApiError> {
+pub(crate) fn pause(journal: &Journal, name: &str, fleet: &str) -> Result<(), ApiError> {
     let journal = locked(journal);
-    let record = journal.rollout(name)?.ok_or_else(|| rollout::unknown(name))?;
+    let record = rollout::of_fleet(&journal, name, fleet)?;
     journal.set_rollout(name, &["going"], "paused", "paused by a person", &record.process)?;
     Ok(())
 }

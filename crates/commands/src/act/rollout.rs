@@ -822,9 +822,9 @@ pub(crate) fn record(
 }
 
 /// Takes back what has not been begun. How many.
-pub(crate) fn take_back(journal: &Journal, name: &str, now: Timestamp) -> Result<usize, ApiError> {
+pub(crate) fn take_back(journal: &Journal, name: &str, fleet: &str, now: Timestamp) -> Result<usize, ApiError> {
     let journal = locked(journal);
-    let record = journal.rollout(name)?.ok_or_else(|| unknown(name))?;
+    let record = of_fleet(&journal, name, fleet)?;
     let mut left = 0;
     for (place, kept) in record.items.iter().enumerate().filter(|(_, it)| it.state == Stand::Waiting.as_str()) {
         let item = RolloutItemRecord { at: now, state: Stand::Left.as_str().to_owned(), ..kept.clone() };
@@ -836,6 +836,19 @@ pub(crate) fn take_back(journal: &Journal, name: &str, now: Timestamp) -> Result
         journal.set_rollout(name, &["going", "paused"], "ended", "all of it was taken back", &record.process)?;
     }
     Ok(left)
+}
+
+/// A rollout of the fleet of this address; refused where it is another one's.
+pub(crate) fn of_fleet(journal: &dwell_history::History, name: &str, fleet: &str) -> Result<RolloutRecord, ApiError> {
+    let record = journal.rollout(name)?.ok_or_else(|| unknown(name))?;
+    if record.fleet == fleet {
+        return Ok(record);
+    }
+    Err(ApiError::new(
+        "other-fleet",
+        format!("rollout {name} is of the fleet at {}, and not of {fleet}: nothing was done", record.fleet),
+    )
+    .hint("choose its fleet first"))
 }
 
 pub(crate) fn unknown(name: &str) -> ApiError {

@@ -166,8 +166,10 @@ impl Following {
         let text = (rule.deed == "ban").then(|| why.clone());
         let request = PlanRequest { deed: rule.deed.clone(), ids: vec![row.id.clone()], text, why: Some(why.clone()) };
         let may_act = (self.may_act)().is_ok();
-        let planned =
-            Plan { rule: Some(rule.name.clone()), ..plan(Some(&view), None, &Machines::default(), &request, !may_act)? };
+        let planned = Plan {
+            rule: Some(rule.name.clone()),
+            ..plan(self.hands.scope(), Some(&view), None, &Machines::default(), &request, !may_act)?
+        };
         if rule.dry_run {
             let entry = ActEntry {
                 id: 0,

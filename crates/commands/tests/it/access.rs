@@ -92,3 +92,20 @@ async fn a_rule_that_acts_is_told() {
     assert_eq!(app.acts(Nothing {}).await.unwrap().rules_acting, 1);
     assert_eq!(app.allow_acting(given(false, None, false)).await.unwrap().rules_acting, 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_of_a_simulation_is_not_carried_out_on_a_connected_fleet() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    let scenario = app.scenarios(Nothing {}).await.unwrap().scenarios[0].name.clone();
+    app.simulate(SimulateRequest { scenario, seed: None, speed: None }).await.unwrap();
+    app.allow_acting(given(true, None, false)).await.unwrap();
+    let request = PlanRequest { deed: "ban".into(), ids: vec!["987654".into()], text: Some("slow".into()), why: None };
+    let plan = app.plan(request).await.unwrap();
+    let request = CarryOut { token: plan.token.unwrap(), confirmation: plan.confirm_with, why: None };
+    connected(&app, "one").await;
+    app.allow_acting(given(true, None, false)).await.unwrap();
+    let carried = app.carry_out(request).await.unwrap_err();
+    assert_eq!(carried.code, "plan-gone", "{carried}");
+    assert!(app.acts(Nothing {}).await.unwrap().acts.is_empty());
+}

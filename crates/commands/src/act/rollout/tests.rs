@@ -524,8 +524,11 @@ fn what_is_not_begun_can_be_taken_back() {
         Timestamp::UNIX_EPOCH,
     );
     journal.lock().unwrap().add_rollout(&kept).unwrap();
-    assert_eq!(take_back(&journal, "r", Timestamp::UNIX_EPOCH).unwrap(), 3);
-    assert_eq!(take_back(&journal, "r", Timestamp::UNIX_EPOCH).unwrap(), 0);
+    let elsewhere = take_back(&journal, "r", "http://other", Timestamp::UNIX_EPOCH).unwrap_err();
+    assert_eq!(elsewhere.code, "other-fleet", "{elsewhere}");
+    assert_eq!(crate::act::rolling::pause(&journal, "r", "http://other").unwrap_err().code, "other-fleet");
+    assert_eq!(take_back(&journal, "r", "http://m", Timestamp::UNIX_EPOCH).unwrap(), 3);
+    assert_eq!(take_back(&journal, "r", "http://m", Timestamp::UNIX_EPOCH).unwrap(), 0);
     let double = Double::new(vec![], vec![], 0, None);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     // A runner that read it before does not begin what was taken back.
@@ -533,7 +536,7 @@ fn what_is_not_begun_can_be_taken_back() {
     runtime.block_on(runner.run(Arc::new(|| Ok(())))).unwrap();
     let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
     assert_eq!((double.orders.get(), kept.says.as_str()), (0, "all of it was taken back"));
-    assert_eq!(take_back(&journal, "x", Timestamp::UNIX_EPOCH).unwrap_err().code, "unknown-rollout");
+    assert_eq!(take_back(&journal, "x", "http://m", Timestamp::UNIX_EPOCH).unwrap_err().code, "unknown-rollout");
 }
 
 #[test]
