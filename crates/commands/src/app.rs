@@ -484,10 +484,11 @@ impl App {
 
     /// Allows looks at a saved fleet's machines, or forbids them.
     pub async fn allow_probe(&self, request: AllowProbe) -> Result<Fleets, ApiError> {
-        let mut settings = Settings::load(&self.folder)?;
-        settings.named(&request.name)?;
-        settings.fleets.iter_mut().filter(|fleet| fleet.name == request.name).for_each(|fleet| fleet.allow_probe = request.allow);
-        settings.save(&self.folder)?;
+        Settings::change(&self.folder, |settings| {
+            settings.named(&request.name)?;
+            settings.fleets.iter_mut().filter(|fleet| fleet.name == request.name).for_each(|it| it.allow_probe = request.allow);
+            Ok(())
+        })?;
         self.tell_means().await?;
         self.list().await
     }
@@ -677,40 +678,41 @@ impl App {
             Some(ssh) => format!("{address} via {ssh}"),
             None => address.clone(),
         });
-        let mut settings = Settings::load(&self.folder)?;
-        // What was allowed for another address was not allowed for this one.
-        let before = settings.fleets.iter().find(|it| it.name == name && it.address == address && it.ssh == ssh);
-        let (allow_probe, may_act) = before.map_or((false, false), |it| (it.allow_probe, it.may_act));
-        let fleet = SavedFleet { name: name.clone(), address, ssh, allow_probe, may_act };
-        settings.fleets.retain(|fleet| fleet.name != name);
-        settings.fleets.push(fleet.clone());
-        settings.watching = Some(name);
-        settings.save(&self.folder)?;
-        Ok(fleet)
+        Settings::change(&self.folder, |settings| {
+            // What was allowed for another address was not allowed for this one.
+            let before = settings.fleets.iter().find(|it| it.name == name && it.address == address && it.ssh == ssh);
+            let (allow_probe, may_act) = before.map_or((false, false), |it| (it.allow_probe, it.may_act));
+            let fleet = SavedFleet { name: name.clone(), address, ssh, allow_probe, may_act };
+            settings.fleets.retain(|fleet| fleet.name != name);
+            settings.fleets.push(fleet.clone());
+            settings.watching = Some(name);
+            Ok(fleet)
+        })
     }
 
     /// Watches a saved fleet.
     pub async fn watch_saved(&self, request: FleetName) -> Result<Fleets, ApiError> {
-        let mut settings = Settings::load(&self.folder)?;
-        let fleet = settings.named(&request.name)?.clone();
-        settings.watching = Some(request.name);
-        settings.save(&self.folder)?;
+        let fleet = Settings::change(&self.folder, |settings| {
+            let fleet = settings.named(&request.name)?.clone();
+            settings.watching = Some(request.name);
+            Ok(fleet)
+        })?;
         self.watch_live(&fleet).await?;
         self.list().await
     }
 
     /// Forgets a saved fleet. Its history stays.
     pub async fn forget(&self, request: FleetName) -> Result<Fleets, ApiError> {
-        let mut settings = Settings::load(&self.folder)?;
-        settings.named(&request.name)?;
-        settings.fleets.retain(|fleet| fleet.name != request.name);
-        if settings.watching.as_ref() == Some(&request.name) {
-            settings.watching = None;
+        let was_watched = Settings::change(&self.folder, |settings| {
+            settings.named(&request.name)?;
+            settings.fleets.retain(|fleet| fleet.name != request.name);
+            Ok(settings.watching.take_if(|watched| *watched == request.name).is_some())
+        })?;
+        if was_watched {
             self.state.lock().await.session = None;
             self.acting.end_waiting();
             self.hub.reset();
         }
-        settings.save(&self.folder)?;
         self.list().await
     }
 
@@ -925,19 +927,21 @@ impl App {
         self.leave().await?;
         let rule = Rule { fleet: self.watched_name().await, ..request };
         rules::checked(&rule)?;
-        let mut settings = Settings::load(&self.folder)?;
-        settings.rules.retain(|it| it.name != rule.name || it.fleet != rule.fleet);
-        settings.rules.push(rule);
-        settings.save(&self.folder)?;
+        Settings::change(&self.folder, |settings| {
+            settings.rules.retain(|it| it.name != rule.name || it.fleet != rule.fleet);
+            settings.rules.push(rule);
+            Ok(())
+        })?;
         self.rules(Nothing {}).await
     }
 
     /// Removes a rule.
     pub async fn remove_rule(&self, request: RuleName) -> Result<Rules, ApiError> {
         let fleet = self.watched_name().await;
-        let mut settings = Settings::load(&self.folder)?;
-        settings.rules.retain(|it| it.name != request.name || it.fleet != fleet);
-        settings.save(&self.folder)?;
+        Settings::change(&self.folder, |settings| {
+            settings.rules.retain(|it| it.name != request.name || it.fleet != fleet);
+            Ok(())
+        })?;
         self.rules(Nothing {}).await
     }
 
@@ -1042,10 +1046,11 @@ impl App {
 
     /// Allows rules and `dwellctl` to act on a saved fleet at any time, or makes it read-only for them.
     pub async fn set_may_act(&self, name: &str, allow: bool) -> Result<Fleets, ApiError> {
-        let mut settings = Settings::load(&self.folder)?;
-        settings.named(name)?;
-        settings.fleets.iter_mut().filter(|fleet| fleet.name == name).for_each(|fleet| fleet.may_act = allow);
-        settings.save(&self.folder)?;
+        Settings::change(&self.folder, |settings| {
+            settings.named(name)?;
+            settings.fleets.iter_mut().filter(|fleet| fleet.name == name).for_each(|fleet| fleet.may_act = allow);
+            Ok(())
+        })?;
         self.list().await
     }
 

@@ -155,19 +155,18 @@ pub(crate) fn add(
         return Ok(());
     }
     with_entry(account, |entry| entry.set_password(key.expose_secret())).map_err(|error| unavailable(&error))?;
-    let mut settings = Settings::load(folder)?;
-    if !settings.vast_accounts.iter().any(|known| known == account) {
-        settings.vast_accounts.push(account.to_owned());
-        settings.save(folder)?;
-    }
-    Ok(())
+    Settings::change(folder, |settings| {
+        if !settings.vast_accounts.iter().any(|known| known == account) {
+            settings.vast_accounts.push(account.to_owned());
+        }
+        Ok(())
+    })
 }
 
 /// Removes a key from the keychain and its account from the settings.
 pub(crate) fn remove(folder: &Folder, session: &SessionKeys, account: &str) -> Result<(), ApiError> {
     let of_session = session.with(|keys| keys.remove(account)).is_some();
-    let mut settings = Settings::load(folder)?;
-    let known = settings.vast_accounts.iter().any(|name| name == account);
+    let known = Settings::load(folder)?.vast_accounts.iter().any(|name| name == account);
     if !known && !of_session {
         return Err(ApiError::new("unknown-account", format!("no account is called {account:?}")));
     }
@@ -176,8 +175,10 @@ pub(crate) fn remove(folder: &Folder, session: &SessionKeys, account: &str) -> R
             Ok(()) | Err(keyring::Error::NoEntry) => {}
             Err(error) => return Err(unavailable(&error)),
         }
-        settings.vast_accounts.retain(|name| name != account);
-        settings.save(folder)?;
+        Settings::change(folder, |settings| {
+            settings.vast_accounts.retain(|name| name != account);
+            Ok(())
+        })?;
     }
     Ok(())
 }

@@ -324,22 +324,24 @@ impl Look {
         Leave::of(self.may_act()?)?;
         let rule = Rule { fleet: self.fleet.clone(), ..rule };
         rules::checked(&rule)?;
-        let mut settings = Settings::load(&self.folder)?;
-        settings.rules.retain(|it| it.name != rule.name || it.fleet != rule.fleet);
-        settings.rules.push(rule);
-        settings.save(&self.folder)?;
+        Settings::change(&self.folder, |settings| {
+            settings.rules.retain(|it| it.name != rule.name || it.fleet != rule.fleet);
+            settings.rules.push(rule);
+            Ok(())
+        })?;
         self.rules()
     }
 
     /// Removes a rule.
     pub fn remove_rule(&self, name: &str) -> Result<Rules, ApiError> {
-        let mut settings = Settings::load(&self.folder)?;
-        let before = settings.rules.len();
-        settings.rules.retain(|it| it.name != name || it.fleet != self.fleet);
-        if settings.rules.len() == before {
-            return Err(ApiError::new("unknown-rule", format!("no rule of this fleet is called {name:?}")));
-        }
-        settings.save(&self.folder)?;
+        Settings::change(&self.folder, |settings| {
+            let before = settings.rules.len();
+            settings.rules.retain(|it| it.name != name || it.fleet != self.fleet);
+            match settings.rules.len() == before {
+                true => Err(ApiError::new("unknown-rule", format!("no rule of this fleet is called {name:?}"))),
+                false => Ok(()),
+            }
+        })?;
         self.rules()
     }
 

@@ -1,11 +1,12 @@
 //! What the operator has set, in one readable file: saved fleets and which one to watch. No secrets: those live in the
 //! OS keychain and nowhere else.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use dwell_history::Limits as HistoryLimits;
+use dwell_history::{Limits as HistoryLimits, files};
 use serde::{Deserialize, Serialize};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
 use crate::ApiError;
 use crate::dto::{Rule, SavedFleet};
@@ -74,6 +75,9 @@ impl Folder {
     }
 }
 
+/// More is no settings file, bytes.
+const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
+
 /// The settings file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
@@ -97,27 +101,58 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the file; nothing there is nothing set.
     pub(crate) fn load(folder: &Folder) -> Result<Self, ApiError> {
-        let path = folder.settings();
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(unreadable(&path, &error.to_string())),
-        };
-        toml::from_str(&text).map_err(|error| unreadable(&path, &error.to_string()))
+        let text = written(folder)?;
+        toml_edit::de::from_str(&text).map_err(|error| unreadable(&folder.settings(), &error.to_string()))
     }
 
-    /// Writes the file whole or not at all.
-    pub(crate) fn save(&self, folder: &Folder) -> Result<(), ApiError> {
+    /// Changes the file: what it says at that moment is read, changed and written while every other process waits. Nothing is written
+    /// where the change is refused. Keys that this version does not know stay, as do comments.
+    pub(crate) fn change<T>(folder: &Folder, how: impl FnOnce(&mut Self) -> Result<T, ApiError>) -> Result<T, ApiError> {
         let path = folder.settings();
-        let written = || -> std::io::Result<()> {
-            std::fs::create_dir_all(folder.path())?;
-            let beside = path.with_extension("toml.new");
-            let mut file = std::fs::File::create(&beside)?;
-            file.write_all(toml::to_string_pretty(self).map_err(std::io::Error::other)?.as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&beside, &path)
+        let unwritable =
+            |error: std::io::Error| ApiError::new("settings-unwritable", format!("cannot write {}: {error}", path.display()));
+        files::private_folder(folder.path()).map_err(unwritable)?;
+        let _locked = files::lock(&path.with_extension("toml.lock"), files::LOCKED_WITHIN).map_err(unwritable)?;
+        let before = written(folder)?;
+        let mut settings = Self::load(folder)?;
+        let done = how(&mut settings)?;
+        let text = settings.over(&before).map_err(|why| unreadable(&path, &why))?;
+        let write = || -> std::io::Result<()> {
+            // Made for this user alone, under a name that nobody else has.
+            let mut file = tempfile::NamedTempFile::new_in(folder.path())?;
+            file.write_all(text.as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&path)?;
+            // The new name is on disk as well once its folder is; not every file system has that.
+            let _ = std::fs::File::open(folder.path()).and_then(|folder| folder.sync_all());
+            Ok(())
         };
-        written().map_err(|error| ApiError::new("settings-unwritable", format!("cannot write {}: {error}", path.display())))
+        write().map(|()| done).map_err(unwritable)
+    }
+
+    /// The file's text with these settings in it.
+    fn over(&self, before: &str) -> Result<String, String> {
+        let mut document: DocumentMut = before.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+        let new = toml_edit::ser::to_document(self).map_err(|error| error.to_string())?;
+        put(document.as_table_mut(), new.as_table(), &["watching", "vast_accounts", "history_gib_max"]);
+        for (name, knows, is_told_by) in [("fleet", FLEET_KEYS, &["name"][..]), ("rule", RULE_KEYS, &["name", "fleet"])] {
+            let before = document.remove(name).and_then(|it| it.into_array_of_tables().ok()).unwrap_or_default();
+            let mut after = ArrayOfTables::new();
+            for new in tables(new.get(name)) {
+                let same = |old: &&Table| {
+                    is_told_by.iter().all(|key| old.get(key).and_then(Item::as_str) == new.get(key).and_then(Item::as_str))
+                };
+                let mut table = before.iter().find(same).cloned().unwrap_or_default();
+                // Places are the file's; those of taken and of new tables would mix.
+                table.set_position(None);
+                put(&mut table, &new, knows);
+                after.push(table);
+            }
+            if !after.is_empty() {
+                document.insert(name, Item::ArrayOfTables(after));
+            }
+        }
+        Ok(document.to_string())
     }
 
     pub(crate) fn history_limits(&self) -> HistoryLimits {
@@ -152,7 +187,153 @@ impl Settings {
     }
 }
 
+/// Keys of a saved fleet, and of a rule, that this version writes.
+const FLEET_KEYS: &[&str] = &["name", "address", "ssh", "allow_probe", "may_act"];
+const RULE_KEYS: &[&str] =
+    &["name", "fleet", "verdict", "cause", "for_s", "deed", "on", "dry_run", "per_day", "dollars_per_h_a_day"];
+
+/// The text of the file; empty where there is none.
+fn written(folder: &Folder) -> Result<String, ApiError> {
+    let path = folder.settings();
+    let read = || -> std::io::Result<String> {
+        if !files::private_file(&path)? {
+            return Ok(String::new());
+        }
+        let mut text = String::new();
+        std::fs::File::open(&path)?.take(SETTINGS_BYTES_MAX).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    read().map_err(|error| unreadable(&path, &error.to_string()))
+}
+
+/// The tables of a list of tables, however it is written.
+fn tables(list: Option<&Item>) -> Vec<Table> {
+    match list {
+        Some(Item::ArrayOfTables(tables)) => tables.iter().cloned().collect(),
+        Some(Item::Value(toml_edit::Value::Array(values))) => {
+            values.iter().filter_map(|value| Some(value.as_inline_table()?.clone().into_table())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A value without what stands around it.
+fn bare(item: &Item) -> Option<String> {
+    Some(item.as_value()?.clone().decorated("", "").to_string())
+}
+
+/// Takes the values of known keys over: changed ones alone, so that what stands around the others stays.
+fn put(into: &mut Table, new: &Table, known: &[&str]) {
+    for key in known {
+        match new.get(key) {
+            Some(item) if into.get(key).is_some_and(|old| bare(old) == bare(item)) => {}
+            Some(item) => drop(into.insert(key, item.clone())),
+            None => drop(into.remove(key)),
+        }
+    }
+}
+
 fn unreadable(path: &Path, why: &str) -> ApiError {
     ApiError::new("settings-unreadable", format!("cannot read {}: {why}", path.display()))
         .hint("mend the file, or move it away to start anew")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+mod tests {
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let outer = tempfile::tempdir().unwrap();
+        let folder = Folder::find(Some(outer.path().join("dwell"))).unwrap();
+        (outer, folder)
+    }
+
+    fn fleet(name: &str) -> SavedFleet {
+        let (name, address) = (name.to_owned(), "http://127.0.0.1:1235".to_owned());
+        SavedFleet { name, address, ssh: Some("you@controller".into()), allow_probe: true, may_act: true }
+    }
+
+    fn rule(name: &str) -> Rule {
+        let [name, fleet, verdict, cause, deed] = [name, "main", "stalled", "gpu-fell-off-bus", "kill"].map(str::to_owned);
+        Rule { name, fleet, verdict, cause, for_s: 600.0, deed, on: true, dry_run: true, per_day: 3, dollars_per_h_a_day: 1.5 }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_keys_are_all_known() {
+        let (_outer, folder) = folder();
+        let all = Settings {
+            watching: Some("main".into()),
+            vast_accounts: vec!["one".into()],
+            history_gib_max: Some(3),
+            fleets: vec![fleet("main"), fleet("other")],
+            rules: vec![rule("a"), rule("b")],
+        };
+        Settings::change(&folder, |settings| Ok(settings.clone_from(&all))).unwrap();
+        assert_eq!(Settings::load(&folder).unwrap(), all);
+        // A key that a new version writes and does not name would be lost here.
+        Settings::change(&folder, |settings| Ok(settings.watching = None)).unwrap();
+        assert_eq!(Settings::load(&folder).unwrap(), Settings { watching: None, ..all });
+    }
+
+    #[test]
+    fn what_another_version_or_a_person_wrote_stays() {
+        let (_outer, folder) = folder();
+        std::fs::create_dir_all(folder.path()).unwrap();
+        let text = "# mine\nwatching = \"main\"\nnewer = [1, 2]\n\n# the big one\n[[fleet]]\nname = \"main\"\naddress = \"http://127.0.0.1:1\" # a tunnel\nmay_act = true\ncolour = \"red\"\n\n[palette]\nx = 1\n";
+        std::fs::write(folder.settings(), text).unwrap();
+        Settings::change(&folder, |settings| {
+            settings.fleets[0].may_act = false;
+            settings.fleets.push(fleet("second"));
+            Ok(())
+        })
+        .unwrap();
+        let after = std::fs::read_to_string(folder.settings()).unwrap();
+        for kept in ["# mine", "newer = [1, 2]", "# the big one", "# a tunnel", "colour = \"red\"", "[palette]\nx = 1"] {
+            assert!(after.contains(kept), "{kept}: {after}");
+        }
+        let read = Settings::load(&folder).unwrap();
+        assert_eq!((read.fleets.len(), read.fleets[0].may_act, read.fleets[1].clone()), (2, false, fleet("second")), "{after}");
+    }
+
+    /// Each of eight writers adds a fleet, and one of them ends write access: nothing is lost, and no reader ever finds half a file.
+    #[test]
+    fn writers_wait_for_each_other() {
+        let (_outer, folder) = folder();
+        for round in 0..10 {
+            Settings::change(&folder, |settings| Ok(*settings = Settings { fleets: vec![fleet("main")], ..Settings::default() }))
+                .unwrap();
+            std::thread::scope(|scope| {
+                for writer in 0..8 {
+                    let folder = &folder;
+                    scope.spawn(move || {
+                        Settings::change(folder, |settings| {
+                            if writer == 0 {
+                                settings.fleets[0].may_act = false;
+                            }
+                            Ok(settings.fleets.push(fleet(&format!("{writer}"))))
+                        })
+                        .unwrap();
+                        Settings::load(folder).unwrap();
+                    });
+                }
+            });
+            let after = Settings::load(&folder).unwrap();
+            assert_eq!((after.fleets.len(), after.fleets[0].may_act), (9, false), "round {round}");
+        }
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "the settings and their lock: {left:?}");
+    }
+
+    #[test]
+    fn a_change_that_is_refused_changes_nothing() {
+        let (_outer, folder) = folder();
+        Settings::change(&folder, |settings| Ok(settings.fleets.push(fleet("main")))).unwrap();
+        let refused = Settings::change(&folder, |settings| {
+            settings.fleets.clear();
+            settings.named("main").map(drop)
+        });
+        assert!(refused.is_err());
+        assert_eq!(Settings::load(&folder).unwrap().fleets.len(), 1);
+    }
 }

@@ -1,7 +1,4 @@
-//! Readers of what comes from outside, fuzzed: whatever the bytes, no panic, and what was read keeps its promises.
-//!
-//! Under `cargo test` each harness runs its corpus (`__fuzz__/*/corpus`) and some thousand random inputs. With coverage guiding it, for as
-//! long as one likes: `cargo xtask fuzz --minutes 60`.
+//! One harness a reader.
 
 use dwell_clients::VastPages;
 use dwell_fleet::look::Smi;
@@ -145,7 +142,7 @@ fn a_look_at_a_machine() {
         }
         let ages = seen.processes.iter().flatten().filter_map(|process| process.cpu_percent);
         assert!(ages.into_iter().all(|percent| percent.is_finite() && percent >= 0.0));
-        let Some(end) = text.rfind(PROBE_END) else { return assert!(!read.complete) };
+        let Some(end) = text.find(PROBE_END) else { return assert!(!read.complete) };
         // Cut before its end mark, it is not whole, and what it denies the whole denies too.
         let cut = probed(&text[..end], at());
         if let Some(cut) = cut.filter(|_| read.complete) {

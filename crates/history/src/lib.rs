@@ -7,6 +7,7 @@
 mod acts;
 mod answers;
 mod export;
+pub mod files;
 mod import;
 mod lives;
 mod load;
@@ -109,9 +110,24 @@ impl History {
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         let shown = path.display().to_string();
         let opened = |reason: String| HistoryError::Open { path: shown.clone(), reason };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| opened(error.to_string()))?;
-        }
+        // Its journal and its memory take the rights of the file.
+        let begin = || -> std::io::Result<files::Locked> {
+            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+                files::private_folder(folder)?;
+            }
+            // One brings the schema up to date, others wait.
+            let mut lock = path.to_owned();
+            lock.as_mut_os_string().push(".lock");
+            let locked = files::lock(&lock, files::LOCKED_WITHIN)?;
+            files::open_private(path)?;
+            for beside in ["-wal", "-shm"] {
+                let mut file = path.to_owned();
+                file.as_mut_os_string().push(beside);
+                files::private_file(&file)?;
+            }
+            Ok(locked)
+        };
+        let _locked = begin().map_err(|error| opened(error.to_string()))?;
         let connection = Connection::open(path).map_err(|error| opened(error.to_string()))?;
         Self::prepare(connection).map_err(|error| match error {
             rusqlite_migration::Error::MigrationDefinition(rusqlite_migration::MigrationDefinitionError::DatabaseTooFarAhead) => {

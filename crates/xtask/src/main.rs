@@ -2,6 +2,7 @@
 
 mod coverage;
 mod deny;
+mod fuzz;
 mod ptx;
 mod setup;
 mod tidy;
@@ -54,6 +55,15 @@ enum Task {
     Coverage,
     /// Check the crates that are used: licences, sources, bans, and known vulnerabilities where their database can be reached.
     Deny,
+    /// Fuzz the readers of what comes from outside, with coverage guiding it. Inputs that reach something new are kept in the repository.
+    Fuzz {
+        /// Together, shared equally by the readers.
+        #[arg(long, default_value_t = 5)]
+        minutes: u32,
+        /// This reader alone.
+        #[arg(long)]
+        reader: Option<String>,
+    },
     /// Check the structure: who depends on whom, who imports what.
     Tidy,
 }
@@ -68,6 +78,7 @@ fn main() -> anyhow::Result<()> {
         Task::Ptx { check } => ptx::make(check),
         Task::Coverage => coverage::report(),
         Task::Deny => deny::check(),
+        Task::Fuzz { minutes, reader } => fuzz::run(minutes, reader.as_deref()),
         Task::Tidy => tidy::check(),
     }
 }

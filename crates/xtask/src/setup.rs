@@ -276,15 +276,24 @@ fn webdriver() -> anyhow::Result<()> {
     done(&mut crate::cargo(&["install", "--root", &tools, "tauri-driver", "--version", "^2", "--locked"]))
 }
 
-/// cargo-deny, which checks the crates that are used: from crates.io, into the repository's own `tools`. Gives the program. Built
-/// without optimisation: it runs for seconds and would compile for minutes.
+/// cargo-deny, which checks the crates that are used. Gives the program.
 pub(crate) fn cargo_deny() -> anyhow::Result<std::path::PathBuf> {
+    cargo_tool("cargo-deny", "=0.20.2", "for the check of crates")
+}
+
+/// cargo-bolero, which fuzzes with coverage guiding it. Gives the program.
+pub(crate) fn cargo_bolero() -> anyhow::Result<std::path::PathBuf> {
+    cargo_tool("cargo-bolero", "=0.13.5", "for fuzzing")
+}
+
+/// A tool from crates.io, in the repository's own `tools`. Built without optimisation: it runs for seconds and would compile for minutes.
+fn cargo_tool(name: &str, version: &str, what_for: &str) -> anyhow::Result<std::path::PathBuf> {
     let tools = root().join("tools");
-    let program = tools.join("bin/cargo-deny");
+    let program = tools.join("bin").join(name);
     if !program.exists() {
-        say("Installing cargo-deny into tools/ (for the check of crates).");
+        say(&format!("Installing {name} into tools/ ({what_for})."));
         let into = tools.display().to_string();
-        done(&mut crate::cargo(&["install", "--root", &into, "cargo-deny", "--version", "=0.20.2", "--locked", "--debug"]))?;
+        done(&mut crate::cargo(&["install", "--root", &into, name, "--version", version, "--locked", "--debug"]))?;
     }
     Ok(program)
 }

@@ -55,17 +55,16 @@ pub(super) const CAUSES: &[Cause] = &[
         .shows(&[
             (Fact::said("extraction"), A), (DAEMON_GONE, 0.02), (GPU_IDLE, O), (STANDS_LONG, 0.1), (PROVER_IDLE, 0.15),
             (PAUSED, O), (LOG_SILENT, 0.3), (WORK_GOES_ON, 0.6), (PROOFS_SLOW, 0.06), (DISK_SLOW, 0.02), (BENCH_GONE, 0.1),
-            (STATUS_REFUSED, 0.3), (DAEMON_HANGS_IN_DRIVER, 0.005), (PROOF_STANDS, 0.6), (LOG_SPOKE, U),
+            (STATUS_REFUSED, 0.3), (DAEMON_HANGS_IN_DRIVER, 0.005),
         ])
         .what("Processors only, for minutes, on the first proof of a machine. The next one is much faster.")
         .remedy(Act::Wait, "Wait.")
         .source("prover source: no cached circuit on a new machine"),
     cause("cuda-jit-first-launch", "The driver translates the prover for this card", &[ParamsDone], Common::Common, Effect::Slows)
         .shows(&[
-            (LOG_SILENT, 0.4), (STANDS_LONG, 0.05), (PAUSED, U), (PROVER_IDLE, 0.3), (BENCH_GONE, 0.1), (STATUS_REFUSED, 0.25),
+            (LOG_SILENT, 0.6), (STANDS_LONG, 0.05), (PAUSED, O), (PROVER_IDLE, 0.4), (BENCH_GONE, 0.1), (STATUS_REFUSED, 0.25),
             (GPU_IDLE, O), (DAEMON_GONE, 0.02), (WORK_GOES_ON, 0.4), (PROOFS_SLOW, 0.06), (Fact::said("extraction"), 0.01),
-            (DISK_SLOW, 0.02), (LATE, 0.3), (DAEMON_HANGS_IN_DRIVER, N), (STATUS_HANGS, 0.02), (PROOF_STANDS, 0.6),
-            (LOG_SPOKE, U),
+            (DISK_SLOW, 0.02), (LATE, 0.3), (DAEMON_HANGS_IN_DRIVER, N), (STATUS_HANGS, 0.02),
         ])
         .what("The image has no code for this card generation: the driver translates it at first launch, for minutes and without a word.")
         .remedy(Act::Wait, "Wait; build for the card, or keep the cache.")

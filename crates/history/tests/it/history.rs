@@ -181,3 +181,23 @@ fn this_machine_has_one_history_whatever_it_was_called() {
     assert_eq!(history.remembered(id, at(20)).unwrap().instances.len(), 1);
     assert_eq!(history.fleet("http://localhost.example:1235", None).unwrap(), elsewhere, "only this machine is renamed");
 }
+
+/// A fresh folder and several watchers at once: one makes the schema, the others wait for it.
+#[test]
+fn several_open_a_fresh_history_at_once() {
+    for _ in 0..5 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/history.sqlite3");
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| History::open(&path).unwrap().fleet("http://127.0.0.1:1235", None).unwrap());
+            }
+        });
+        #[cfg(unix)]
+        for entry in std::fs::read_dir(folder.path().join("a")).unwrap() {
+            use std::os::unix::fs::PermissionsExt;
+            let entry = entry.unwrap();
+            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.file_name());
+        }
+    }
+}
