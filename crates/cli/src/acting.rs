@@ -56,6 +56,9 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
             }
         })
         .await?;
+    if let Err(error) = look.look_after_left().await {
+        remark(&format!("what was left under way is not looked after: {}", clean(&error.message)));
+    }
     if let Some(error) = failed {
         return Err(error);
     }

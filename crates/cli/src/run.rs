@@ -38,7 +38,8 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Fleet { state, flagged, all, fail_on_flag, output, columns } => {
             let as_json = args.json || *output == Form::Json;
-            let view = look(args)?.read(None).await?;
+            let mut look = look(args)?;
+            let view = look.read(None).await?;
             if let Some(state) = state {
                 let states = view.instances.iter().map(|row| row.state.as_str());
                 known("unknown-state", "state", state, dwell_commands::STATES.into_iter().chain(states))?;
@@ -56,6 +57,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             } else {
                 print::fleet(&view, &rows, *output, columns);
             }
+            look_after_left(args, look).await;
             let flagged = *fail_on_flag && view.instances.iter().any(needs_a_person);
             let hidden = view.conditions.iter().any(|it| it.is_unknown);
             Ok(ExitCode::from(if flagged { FLAGGED } else { u8::from(hidden) * UNKNOWN }))
@@ -306,6 +308,24 @@ impl Outage {
             }
             _ => {}
         }
+    }
+}
+
+/// What another process left under way is told by the journal; that it cannot be looked after changes nothing of what was asked.
+async fn look_after_left(args: &Args, mut look: Look) {
+    let looked = async {
+        if look.has_left()? {
+            match vast::client_if_any(args, None, std::env::var("VAST_URL").ok().as_ref()).await {
+                Ok(Some(client)) => look = look.with_vast(client),
+                Ok(None) => {}
+                Err(error) => remark(&format!("vast.ai is not asked: {}", clean(&error.to_string()))),
+            }
+            look.look_after_left().await?;
+        }
+        Ok::<_, dwell_commands::ApiError>(())
+    };
+    if let Err(error) = looked.await {
+        remark(&format!("what was left under way is not looked after: {}", clean(&error.message)));
     }
 }
 

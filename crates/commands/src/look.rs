@@ -56,6 +56,9 @@ impl Watched {
 /// How often it is looked whether there is something to tell.
 const TOLD_EVERY: Duration = Duration::from_millis(500);
 
+/// For how long a process that ends soon looks after what others left under way.
+const LOOKS_AFTER: Duration = Duration::from_secs(10);
+
 /// Something that is going to be done, once it is carried out.
 #[derive(Debug)]
 pub struct Planned {
@@ -163,8 +166,28 @@ impl Look {
         Ok(self.driver.view())
     }
 
-    /// Watches from now on: reads again and again, whatever fails, and everybody's log.
+    /// Whether a process has left deeds under way on this fleet that nobody looks after.
+    pub fn has_left(&self) -> Result<bool, ApiError> {
+        self.live.manager.as_ref().map_or(Ok(false), |manager| act::has_left(&self.journal()?, manager.base()))
+    }
+
+    /// Looks what came of deeds that a process left under way on this fleet, for a few seconds; what is not seen by then is left to
+    /// the next one.
+    pub async fn look_after_left(&self) -> Result<(), ApiError> {
+        let Some(manager) = &self.live.manager else { return Ok(()) };
+        let looked = act::resume(self.hands(), self.journal()?, manager.base(), Patience::BRIEF);
+        // What came of it stands in the journal, and what did not stands there as before.
+        let _ = tokio::time::timeout(LOOKS_AFTER, looked).await;
+        Ok(())
+    }
+
+    /// Watches from now on: reads again and again, whatever fails, and everybody's log. What a process left under way is looked
+    /// after besides.
     pub fn watch(self, every: Duration) -> Result<Watched, ApiError> {
+        if let Some(manager) = &self.live.manager {
+            let (fleet, hands, journal) = (manager.base().to_owned(), self.hands(), self.journal()?);
+            tokio::spawn(async move { act::resume(hands, journal, &fleet, Patience::default()).await });
+        }
         let hub = Hub::default();
         let news = hub.subscribe();
         Ok(Watched { asks: self.driver.begin(hub, Some(every.as_secs_f64()))?, news })

@@ -172,6 +172,28 @@ impl History {
             .collect::<Result<_, _>>()?;
         Ok(entries)
     }
+
+    /// Gives `process` what is under way on a fleet and is `free` by the process that had it last, and tells what that is, with its
+    /// new process. Of several processes that ask at once one gets it.
+    pub fn take_over_acts(
+        &mut self,
+        fleet: &str,
+        process: &str,
+        free: impl Fn(&ActEntry) -> bool,
+    ) -> Result<Vec<ActEntry>, HistoryError> {
+        // Begun for writing: nobody else reads between this reading and this writing with the same in mind.
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let taken = self.open_acts().and_then(|open| {
+            let mut taken: Vec<ActEntry> = open.into_iter().filter(|entry| entry.fleet == fleet && free(entry)).collect();
+            for entry in &mut taken {
+                process.clone_into(&mut entry.process);
+                self.connection.execute("UPDATE act SET process = ?1 WHERE id = ?2", params![process, entry.id])?;
+            }
+            Ok(taken)
+        });
+        self.connection.execute_batch(if taken.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        taken
+    }
 }
 
 fn read_entry(row: &rusqlite::Row<'_>) -> Result<ActEntry, rusqlite::Error> {

@@ -106,6 +106,40 @@ fn a_kill_is_done_once_seen_twice_and_written_down() {
 }
 
 #[test]
+fn a_kill_that_a_killed_terminal_left_open_is_seen_to_its_end_by_the_next_one() {
+    let sim = allowed("params-done-silence");
+    // Its second reading is far off: it is killed before it knows what came of the deed.
+    let mut terminal = Command::new(env!("CARGO_BIN_EXE_dwellctl"))
+        .args(["kill", "d977", "--yes", "--every", "10m"])
+        .env("DWELL_DATA_DIR", sim.folder.path())
+        .env("VAST_URL", &sim.vast_url)
+        .env("VAST_API_KEY", "any-key-will-do")
+        .env_remove("DWELL_MANAGER")
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let acts = || json(&run(&sim, &["journal", "--json"]))["actions"].take();
+    let has = |phase: &str| {
+        let acts = acts();
+        assert!(acts.as_array().unwrap().len() <= 1, "nothing is sent again: {acts}");
+        acts[0]["steps"].as_array().is_some_and(|steps| steps.iter().any(|step| step["phase"] == phase))
+    };
+    let mut tries = (0..200).map(|_| std::thread::sleep(std::time::Duration::from_millis(100)));
+    while !has("answered") {
+        tries.next().expect("the kill is answered");
+    }
+    terminal.kill().unwrap();
+    terminal.wait().unwrap();
+    assert!(!has("verified"));
+    let mut looks = (0..10).map(|_| run(&sim, &["fleet"]));
+    while !has("verified") {
+        assert!(looks.next().expect("it is verified").status.code().is_some());
+    }
+    assert!(!has("incident"), "{}", acts());
+}
+
+#[test]
 fn rentals_are_stopped_started_labelled_and_destroyed_and_machines_banned() {
     let sim = allowed("params-done-silence");
     let verified = |arguments: &[&str]| {

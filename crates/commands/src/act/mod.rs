@@ -567,28 +567,56 @@ fn writer<'a>(entry: &'a ActEntry, journal: &'a Journal, now: impl Fn() -> Times
     }
 }
 
-/// Looks after what an earlier process left under way on this fleet: it is not sent again, but what came of it is told.
+/// Before the process of a deed that is only looked after: it can be wished for again.
+const LOOKED_AFTER_BY: &str = "looks ";
+
+/// Whether nobody is at a deed of the journal, or looks after it.
+fn is_left(entry: &ActEntry) -> bool {
+    !goes_on(entry.process.strip_prefix(LOOKED_AFTER_BY).unwrap_or(&entry.process))
+}
+
+/// Whether a process has left something under way on this fleet that nobody looks after.
+pub(crate) fn has_left(journal: &Journal, fleet: &str) -> Result<bool, ApiError> {
+    Ok(locked(journal).open_acts()?.iter().any(|entry| entry.fleet == fleet && is_left(entry)))
+}
+
+/// Looks after what an earlier process left under way on this fleet: it is not sent again, but what came of it is told. One process
+/// does so, until it ends. What it cannot see come true is left to another one.
 pub(crate) async fn resume(hands: LiveHands, journal: Journal, fleet: &str, patience: Patience) {
-    let open = match locked(&journal).open_acts() {
-        Ok(open) => open,
+    let process = format!("{LOOKED_AFTER_BY}{}", this_process());
+    let asks_vast = !hands.vast.is_empty();
+    let can_tell = |entry: &ActEntry| match entry.deed.as_str() {
+        "ban" | "unban" => true,
+        // Without vast.ai's word two lists of the manager's have to agree, which come a minute apart.
+        "kill" => asks_vast || !patience.leaves_open,
+        _ => asks_vast,
+    };
+    let left = match locked(&journal).take_over_acts(fleet, &process, |entry| can_tell(entry) && is_left(entry)) {
+        Ok(left) => left,
         Err(error) => {
             tracing::error!(%error, "the journal cannot be read");
             return;
         }
     };
-    // What another process of the same operator is at is its own.
-    for entry in open.into_iter().filter(|entry| entry.fleet == fleet && !goes_on(&entry.process)) {
-        let Some(deed) = Deed::named(&entry.deed, entry.deed_text.as_deref()) else { continue };
-        let target = Target {
-            id: entry.target.clone(),
-            uuid: entry.uuid.clone(),
-            vast_id: entry.vast_id,
-            machine: entry.machine,
-            dollars_per_h: entry.dollars_per_h,
-        };
-        let clock = hands.clock.clone();
-        look_after(&hands, (&deed, &target), entry.at, patience, &mut writer(&entry, &journal, move || clock.now())).await;
+    // One that cannot be seen to end does not hold up the others.
+    let mut tasks = JoinSet::new();
+    for entry in left {
+        tasks.spawn(one_left(hands.clone(), Arc::clone(&journal), entry, patience));
     }
+    while tasks.join_next().await.is_some() {}
+}
+
+async fn one_left(hands: LiveHands, journal: Journal, entry: ActEntry, patience: Patience) {
+    let Some(deed) = Deed::named(&entry.deed, entry.deed_text.as_deref()) else { return };
+    let target = Target {
+        id: entry.target.clone(),
+        uuid: entry.uuid.clone(),
+        vast_id: entry.vast_id,
+        machine: entry.machine,
+        dollars_per_h: entry.dollars_per_h,
+    };
+    let clock = hands.clock.clone();
+    look_after(&hands, (&deed, &target), entry.at, patience, &mut writer(&entry, &journal, move || clock.now())).await;
 }
 
 /// The user's name on this machine, for the journal.

@@ -213,6 +213,11 @@ pub(crate) struct Patience {
     pub(crate) leaves_open: bool,
 }
 
+impl Patience {
+    /// A process that ends soon looks a few times and leaves the rest to others.
+    pub(crate) const BRIEF: Self = Self { between_s: 1.5, readings: 4, tries: 1, leaves_open: true };
+}
+
 impl Default for Patience {
     /// Five minutes for each of three tries: vast.ai lists what it has destroyed for up to a minute, and the manager reads that list
     /// every minute.
@@ -231,6 +236,8 @@ const ANOTHER_LIST_S: f64 = 2.0;
 const GIVEN_UP_MANY: usize = 2;
 /// Before the last entry of the journal its deed may have been sent so long ago, seconds: a terminal has waited since.
 const SENT_BEFORE_S: f64 = 1_200.0;
+/// After the last entry of the journal its deed is done or never will be, seconds: the manager gives its client 60 s for a destroy.
+const DONE_WITHIN_S: f64 = 120.0;
 /// Longest words of the manager's log that are repeated, characters.
 const WORDS_MAX: usize = 400;
 
@@ -313,8 +320,16 @@ pub(crate) async fn look_after<H: Hands>(
 ) -> (Phase, String) {
     let mut eyes = Eyes::new(hands, deed, target);
     eyes.journal_at = Some(at);
+    // Where it may stay open it stands in the journal as it stood, with the time of the deed: whoever comes next looks again.
+    let mut note = |phase: Phase, text: &str| {
+        if !(patience.leaves_open && phase == Phase::NotVerified) {
+            note(phase, text);
+        }
+    };
+    let note = &mut note;
     match eyes.watch(patience, note).await {
         Watched::True(how) => end(note, Phase::Verified, how),
+        Watched::Not(how) | Watched::Unknown(how) if patience.leaves_open => (Phase::NotVerified, how),
         Watched::Not(how) | Watched::Unknown(how) | Watched::Failed(how) => {
             let text =
                 format!("Dwell was ended while this was under way; it is not tried again. {}", incident(deed, target, &how));
@@ -560,6 +575,8 @@ impl<'a, H: Hands> Eyes<'a, H> {
         if let Some(at) = self.journal_at.take() {
             let ahead_s = seconds_between(self.hands.now(), manager.at);
             self.sent_after = Some(shift(at, ahead_s - SENT_BEFORE_S));
+            // Long after, a list from between is newer than the deed as well.
+            self.done_by = self.done_by.min(Some(shift(at, ahead_s + DONE_WITHIN_S)));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is kept once, and what survives a new process.
 
 use dwell_fleet::{Fleet, InstanceUuid, State};
-use dwell_history::{Closing, History, HistoryError, LogOwner, LogQuery, NOTE_CHARACTERS_MAX, Note, NoteKind};
+use dwell_history::{ActEntry, Closing, History, HistoryError, LogOwner, LogQuery, NOTE_CHARACTERS_MAX, Note, NoteKind};
 
 use crate::{at, line, row, texts, watch};
 
@@ -200,4 +200,52 @@ fn several_open_a_fresh_history_at_once() {
             assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.file_name());
         }
     }
+}
+
+#[test]
+fn what_was_left_under_way_is_taken_over_by_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("history.sqlite3");
+    let history = History::open(&path).unwrap();
+    let entry = |plan: &str, fleet: &str, phase: &str| ActEntry {
+        id: 0,
+        plan: plan.into(),
+        at: at(10),
+        who: "tester".into(),
+        process: "ended".into(),
+        why: String::new(),
+        rule: None,
+        fleet: fleet.into(),
+        simulated: None,
+        deed: "kill".into(),
+        deed_text: None,
+        target: "aaaa".into(),
+        uuid: None,
+        vast_id: Some(7),
+        machine: None,
+        dollars_per_h: None,
+        phase: phase.into(),
+        text: String::new(),
+    };
+    let written = [("left", "http://m", "sent"), ("elsewhere", "http://other", "sent"), ("done", "http://m", "verified")];
+    written.into_iter().for_each(|(plan, fleet, phase)| history.add_act(&entry(plan, fleet, phase)).unwrap());
+    let start = std::sync::Barrier::new(4);
+    let taken: Vec<(String, String)> = std::thread::scope(|scope| {
+        let one = |number: usize| {
+            let (path, start) = (&path, &start);
+            scope.spawn(move || {
+                let mut history = History::open(path).unwrap();
+                start.wait();
+                let taken = history.take_over_acts("http://m", &format!("process {number}"), |it| it.process == "ended").unwrap();
+                taken.into_iter().map(|it| (it.plan, it.process)).collect::<Vec<_>>()
+            })
+        };
+        let all: Vec<_> = (0..4).map(one).collect();
+        all.into_iter().flat_map(|it| it.join().unwrap()).collect()
+    });
+    assert_eq!(taken.len(), 1, "{taken:?}");
+    assert_eq!(taken[0].0, "left");
+    let open = history.open_acts().unwrap();
+    assert_eq!(open.iter().find(|it| it.plan == "left").unwrap().process, taken[0].1);
+    assert_eq!(open.iter().find(|it| it.plan == "elsewhere").unwrap().process, "ended");
 }
