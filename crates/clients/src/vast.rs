@@ -24,6 +24,10 @@ pub const VAST_ADDRESS: &str = "https://console.vast.ai";
 const WITHIN: Duration = Duration::from_secs(30);
 /// Pauses after being told that it was too often. vast.ai tells no time to wait.
 const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(6)];
+/// Stands where a secret stood.
+const REDACTED: &str = "[a secret]";
+/// A value that rentals get is taken for a secret from this length on, bytes: a shorter one stands in many a word.
+const SECRET_BYTES_MIN: usize = 8;
 /// Longest label, characters.
 const LABEL_CHARACTERS_MAX: usize = 256;
 /// How a rental is reached, as vast.ai's own client asks for it.
@@ -205,7 +209,12 @@ impl VastClient {
         if url.scheme() != "https" && !(url.scheme() == "http" && loopback) {
             return Err(bad("a key is sent over https only, or to this machine itself"));
         }
-        let http = reqwest::Client::builder()
+        let mut builder = reqwest::Client::builder();
+        if loopback || url.scheme() == "http" {
+            // A proxy would read the key. Over https it sees no more than whom it connects to.
+            builder = builder.no_proxy();
+        }
+        let http = builder
             .connect_timeout(limits.connect_within)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("dwell/", env!("CARGO_PKG_VERSION")))
@@ -214,6 +223,13 @@ impl VastClient {
         let at_most = |usual: Duration| limits.within_at_most.map_or(usual, |most| most.min(usual));
         let paces = paces_of(&url);
         Ok(Self { http, base: url, key, paces, within: at_most(WITHIN), log_within: at_most(LOG_WITHIN) })
+    }
+
+    /// What stands in no answer that is used, shown or kept, though the other side says it again: the key, and values that rentals get.
+    fn secrets<'a>(&'a self, sent: Option<&'a Value>) -> Vec<&'a str> {
+        let values = sent.and_then(|body| body["env"].as_object()).into_iter().flat_map(|env| env.values());
+        let secret = values.filter_map(Value::as_str).filter(|value| value.len() >= SECRET_BYTES_MIN);
+        std::iter::once(self.key.expose_secret()).chain(secret).collect()
     }
 
     /// Sends a request. What only reads is sent again after a pause where vast.ai says that it was asked too often.
@@ -249,11 +265,14 @@ impl VastClient {
             url.query_pairs_mut().extend_pairs(query);
         }
         let mut request = self.http.request(method, url).bearer_auth(self.key.expose_secret());
-        if let Some(body) = body {
-            request = request.json(&body);
+        if let Some(body) = &body {
+            request = request.json(body);
         }
-        let (status, body) = self.exchange(request).await?;
-        let value = wire::vast_json(&body).unwrap_or(Value::Null);
+        let (status, answer) = self.exchange(request).await?;
+        let secrets = self.secrets(body.as_ref());
+        let mut value = wire::vast_json(&answer).unwrap_or(Value::Null);
+        redact(&mut value, &secrets);
+        let body = redacted(&String::from_utf8_lossy(&answer), &secrets).into_bytes();
         if let Some(error) = refusal(status, &value, &body) {
             return Err(error);
         }
@@ -580,6 +599,32 @@ fn refusal(status: u16, value: &Value, body: &[u8]) -> Option<FetchError> {
         _ => format!("vast.ai answered {status}"),
     };
     Some(FetchError { status: Some(status), ..FetchError::new(code, format!("{told}: {words:?}")) })
+}
+
+/// The text without these secrets.
+fn redacted(text: &str, secrets: &[&str]) -> String {
+    let mut text = text.to_owned();
+    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+        if text.contains(secret) {
+            text = text.replace(secret, REDACTED);
+        }
+    }
+    text
+}
+
+/// The same for every text in an answer, names included.
+fn redact(value: &mut Value, secrets: &[&str]) {
+    match value {
+        Value::String(text) => *text = redacted(text, secrets),
+        Value::Array(values) => values.iter_mut().for_each(|value| redact(value, secrets)),
+        Value::Object(fields) => {
+            for (name, mut value) in std::mem::take(fields) {
+                redact(&mut value, secrets);
+                fields.insert(redacted(&name, secrets), value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dwell_clients::{Call, Code, Limits, ManagerClient};
+use dwell_clients::{Call, Code, Create, Limits, ManagerClient, VastClient};
 use dwell_fleet::Timestamp;
 use dwell_wire::KillRequest;
+use secrecy::SecretString;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -155,5 +156,72 @@ async fn a_search_for_offers_is_what_vast_ais_client_sends() {
         }
         answer.unwrap();
         assert_eq!(sent.await.unwrap(), expected, "{query}");
+    }
+}
+
+/// A vast.ai that says again whatever it was sent, escaped as JSON may be.
+async fn parrot() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut request = vec![0; 16 * 1024];
+                let read = socket.read(&mut request).await.unwrap_or(0);
+                let sent = String::from_utf8_lossy(&request[..read]).into_owned();
+                let key = sent.split("earer ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap_or("none");
+                let value = sent.split("\"TOKEN\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+                let said = format!("{key} {value}");
+                let escaped = said.replace('-', "\\u002d");
+                let body = format!("{{\"success\":false,\"error\":\"invalid_args\",\"msg\":\"{escaped}\"}}");
+                let plain = [body, format!("no: {said}")];
+                let _ = socket.write_all(&http("400 Bad", plain[read % 2].len(), &plain[read % 2])).await;
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn what_vast_says_again_holds_no_secret() {
+    let base = format!("http://127.0.0.1:{}", parrot().await);
+    for more in ["", "x", "xx", "xxx"] {
+        let key = format!("vk-5ec7e7-key-{more}");
+        let client = VastClient::new(&base, SecretString::from(key), Limits::default()).unwrap();
+        let error = client.user().await.unwrap_err();
+        assert!(!format!("{error:?}").contains("5ec7e7"), "{error:?}");
+        let env = vec![("TOKEN".to_owned(), SecretString::from(format!("hf-5ec7e7-token{more}")))];
+        let wanted = Create { image: "i".into(), label: "l".into(), disk_gb: 10.0, env, ..Create::default() };
+        let error = client.create(7, &wanted).await.unwrap_err();
+        assert!(!format!("{error:?}").contains("5ec7e7"), "{error:?}");
+    }
+}
+
+#[tokio::test]
+#[ignore = "started by another test, with an environment of its own"]
+async fn asks_with_a_proxy_in_its_environment() {
+    let base = std::env::var("DWELL_TEST_VAST").unwrap();
+    let client = VastClient::new(&base, SecretString::from("vk-5ec7e7-0123"), Limits::default()).unwrap();
+    let _ = client.user().await;
+}
+
+#[tokio::test]
+async fn no_proxy_gets_the_key() {
+    let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", proxy.local_addr().unwrap());
+    let base = format!("http://127.0.0.1:{}", parrot().await);
+    let mut child = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "http::asks_with_a_proxy_in_its_environment", "--ignored"])
+        .env("DWELL_TEST_VAST", &base)
+        .envs(["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"].map(|name| (name, address.clone())))
+        .env_remove("NO_PROXY")
+        .env_remove("no_proxy")
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    tokio::select! {
+        biased;
+        connected = proxy.accept() => panic!("the proxy is asked: {connected:?}"),
+        status = child.wait() => assert!(status.unwrap().success()),
     }
 }
