@@ -55,6 +55,8 @@ pub enum Code {
     SshRefused,
     /// The host that SSH goes through does not answer.
     SshUnanswered,
+    /// The configuration of `ssh` on this machine is broken: nothing was asked.
+    SshConfig,
     /// `ssh` failed otherwise.
     SshFailed,
 }
@@ -88,6 +90,7 @@ impl Code {
             Self::NameUnknown => "name-unknown",
             Self::SshRefused => "ssh-refused",
             Self::SshUnanswered => "ssh-unanswered",
+            Self::SshConfig => "ssh-config-broken",
             Self::SshFailed => "ssh-failed",
         }
     }

@@ -26,6 +26,28 @@ const VERSION_WITHIN: Duration = Duration::from_secs(5);
 /// What is kept of the words of `ssh` itself, bytes.
 const WORDS_BYTES_MAX: usize = 16 * 1024;
 
+/// What of this program's environment an `ssh` to a rented machine gets: where programs, keys and the agent are, and the language. All
+/// else could be delivered by a configuration's `SendEnv`, or used by what it runs.
+const ENVIRONMENT: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TMPDIR",
+    "SSH_AUTH_SOCK",
+    // Windows starts nothing without these.
+    "SystemRoot",
+    "USERPROFILE",
+    "PROGRAMDATA",
+    "TEMP",
+];
+/// Beginnings of names that no `ssh` gets, not even the one to the operator's own controller: keys, and what is meant for Dwell.
+const NEVER_GIVEN: [&str; 2] = ["VAST", "DWELL_"];
+
 /// Starts a program and ends it when this one is gone, however it went: the watcher sees its input end. POSIX shell.
 #[cfg(unix)]
 const KEEPER: &str = r#"exec 3<&0
@@ -92,6 +114,28 @@ struct Ended {
     output: Vec<u8>,
     words: String,
     in_time: bool,
+    /// It printed more than is read.
+    too_much: bool,
+}
+
+/// Why the output of a program is not read any further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Read {
+    /// It ended.
+    ToEnd,
+    /// The script's last line came.
+    ToMark,
+    /// There is more than is read.
+    TooMuch,
+}
+
+/// Who an `ssh` goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// The operator's own machine: by their configuration.
+    Operators,
+    /// A rented one.
+    Rented,
 }
 
 impl Ssh {
@@ -100,11 +144,18 @@ impl Ssh {
         Self { config, ..Self::default() }
     }
 
-    /// `ssh` with options that hold for every use.
+    /// `ssh` to a machine of the operator's, with options that hold for every use.
     pub(crate) fn arguments(&self) -> Vec<OsString> {
+        self.arguments_to(Whose::Operators)
+    }
+
+    fn arguments_to(&self, whose: Whose) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec![self.program.clone()];
-        if let Some(config) = &self.config {
-            arguments.extend(["-F".into(), config.into()]);
+        match (&self.config, whose) {
+            (Some(config), _) => arguments.extend(["-F".into(), config.into()]),
+            // The operator's configuration knows names of their own: none of them is a rented machine's.
+            (None, Whose::Rented) => arguments.extend(["-F".into(), "none".into()]),
+            (None, Whose::Operators) => {}
         }
         for option in [
             // No question is ever asked: a window has nobody at the terminal.
@@ -121,8 +172,12 @@ impl Ssh {
         arguments
     }
 
-    /// Starts it, bound to the life of this program.
+    /// Starts one to a machine of the operator's, bound to the life of this program.
     pub(crate) fn start(&self, arguments: Vec<OsString>) -> Result<Child, FetchError> {
+        self.start_to(Whose::Operators, arguments)
+    }
+
+    fn start_to(&self, whose: Whose, arguments: Vec<OsString>) -> Result<Child, FetchError> {
         #[cfg(unix)]
         let mut command = {
             let mut command = Command::new("sh");
@@ -135,7 +190,10 @@ impl Ssh {
             command.args(&arguments[1..]).kill_on_drop(true);
             command
         };
+        let given = std::env::vars_os().filter(|(name, _)| is_given(whose, &name.to_string_lossy()));
         command
+            .env_clear()
+            .envs(given)
             .env("SSH_ASKPASS_REQUIRE", "never")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -173,21 +231,29 @@ impl Ssh {
                 Reach::NotTried
             } else {
                 let alias = format!("vast-{id}-{way}");
-                let mut arguments = self.arguments();
-                arguments.extend(machine_options(&alias, known_hosts));
+                let mut arguments = self.arguments_to(Whose::Rented);
+                arguments.extend(machine_options(&alias, address, known_hosts));
                 arguments.extend(machine_address(address));
                 arguments.push(remote_command().into());
-                let ended = finish(self.start(arguments)?, PROBE_WITHIN).await?;
+                let ended = finish(self.start_to(Whose::Rented, arguments)?, PROBE_WITHIN).await?;
                 let output = String::from_utf8_lossy(&ended.output).into_owned();
                 let entered = output.contains(&wire::probe_mark("clock"));
                 run.words.clone_from(&ended.words);
+                if ended.too_much {
+                    run.words =
+                        format!("{}\ntoo much output: beyond {} KiB nothing was read", run.words, wire::PROBE_BYTES_MAX / 1024);
+                }
                 if entered {
                     run.output = Some(output);
                     Reach::Connected
+                } else if ended.too_much {
+                    Reach::TooMuch
                 } else if !ended.in_time {
                     Reach::TimedOut
                 } else if ended.code == Some(127) && ended.words.contains("not found") {
                     return Err(no_ssh());
+                } else if verdict(&ended.words) == Code::SshConfig {
+                    return Err(broken_config(&ended.words));
                 } else {
                     reach(&ended.words)
                 }
@@ -198,9 +264,20 @@ impl Ssh {
     }
 }
 
+/// Whether a variable of this program's environment is given to an `ssh`.
+fn is_given(whose: Whose, name: &str) -> bool {
+    let allowed = whose == Whose::Operators || ENVIRONMENT.contains(&name);
+    allowed && !NEVER_GIVEN.iter().any(|beginning| name.starts_with(beginning))
+}
+
 /// What is run on a machine, as it can be pasted into a terminal.
 pub fn probe_by_hand(address: &SshAddress) -> String {
-    format!("ssh -o ForwardAgent=no -p {} root@{} sh -s <<'DWELL'\n{}DWELL", address.port(), address.host(), wire::probe_script())
+    format!(
+        "ssh -F none -o ForwardAgent=no -p {} root@{} sh -s <<'DWELL'\n{}DWELL",
+        address.port(),
+        address.host(),
+        wire::probe_script()
+    )
 }
 
 /// The script holds no single quote.
@@ -208,10 +285,20 @@ fn remote_command() -> String {
     format!("exec sh -c '{}'", wire::probe_script())
 }
 
-fn machine_options(alias: &str, known_hosts: &Path) -> Vec<OsString> {
+fn machine_options(alias: &str, address: &SshAddress, known_hosts: &Path) -> Vec<OsString> {
     // Of a path, ssh reads quotes and percent signs.
     let file = known_hosts.display().to_string().replace('%', "%%").replace('"', "");
     [
+        // What is connected to is the address that was given, directly, whatever a configuration makes of such a name.
+        format!("HostName={}", address.host()),
+        "ProxyCommand=none".to_owned(),
+        "CanonicalizeHostname=no".to_owned(),
+        "KnownHostsCommand=none".to_owned(),
+        "GSSAPIAuthentication=no".to_owned(),
+        "HostbasedAuthentication=no".to_owned(),
+        "Tunnel=no".to_owned(),
+        // Banners are not printed: every word up to the login is that of `ssh` itself.
+        "LogLevel=ERROR".to_owned(),
         "ClearAllForwardings=yes".to_owned(),
         "PermitLocalCommand=no".to_owned(),
         "NumberOfPasswordPrompts=0".to_owned(),
@@ -242,14 +329,23 @@ async fn finish(mut child: Child, within: Duration) -> Result<Ended, FetchError>
     let (Some(mut stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(FetchError::new(Code::SshFailed, "ssh was started without its output"));
     };
+    let mut input = child.stdin.take();
     let mut output = Vec::new();
     let mut words = Vec::new();
-    let read = async {
-        tokio::join!(read_to_end_mark(&mut stdout, &mut output), read_limited(&mut stderr, &mut words));
+    let mut read = None;
+    let look = async {
+        let why = read_to_end_mark(&mut stdout, &mut output).await;
+        read = Some(why);
+        if why != Read::ToEnd {
+            // What is wanted is here, or more than that: nothing else is waited for. Its input ends, so it is ended.
+            drop(input.take());
+            #[cfg(not(unix))]
+            let _ = child.start_kill();
+        }
     };
-    let mut in_time = tokio::time::timeout(within, read).await.is_ok();
-    // Its input ends: where it still runs, it is ended.
-    drop(child.stdin.take());
+    let both = async { tokio::join!(look, read_limited(&mut stderr, &mut words)) };
+    let mut in_time = tokio::time::timeout(within, both).await.is_ok();
+    drop(input.take());
     let code = match tokio::time::timeout(Duration::from_secs(5), child.wait()).await {
         Ok(Ok(status)) => status.code(),
         Ok(Err(_)) | Err(_) => {
@@ -257,22 +353,26 @@ async fn finish(mut child: Child, within: Duration) -> Result<Ended, FetchError>
             None
         }
     };
-    Ok(Ended { code, output, words: String::from_utf8_lossy(&words).trim().to_owned(), in_time })
+    let words = String::from_utf8_lossy(&words).trim().to_owned();
+    Ok(Ended { code, output, words, in_time, too_much: read == Some(Read::TooMuch) })
 }
 
-/// A machine's stuck process may hold the output open after the script's last line: then the end is not waited for.
-async fn read_to_end_mark(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
-    let end = format!("{}\n", wire::PROBE_END);
+/// A machine's stuck process may hold the output open after the script's last line, or print on: then the end is not waited for.
+async fn read_to_end_mark(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) -> Read {
+    let end = format!("\n{}\n", wire::PROBE_END);
     let mut buffer = vec![0; 16 * 1024];
     while into.len() < wire::PROBE_BYTES_MAX {
+        let before = into.len().saturating_sub(end.len());
         match from.read(&mut buffer).await {
-            Ok(0) | Err(_) => return,
+            Ok(0) | Err(_) => return Read::ToEnd,
             Ok(count) => into.extend_from_slice(&buffer[..count]),
         }
-        if into.ends_with(end.as_bytes()) {
-            return;
+        if into[before..].windows(end.len()).any(|part| part == end.as_bytes()) {
+            return Read::ToMark;
         }
     }
+    into.truncate(wire::PROBE_BYTES_MAX);
+    Read::TooMuch
 }
 
 async fn read_limited(from: &mut (impl AsyncRead + Unpin), into: &mut Vec<u8>) {
@@ -293,7 +393,9 @@ pub(crate) fn no_ssh() -> FetchError {
 /// What a failure of `ssh` means, by its words: its exit code is 255 for all of them. Source: OpenSSH's messages.
 pub(crate) fn meaning(words: &str) -> Code {
     let has = |needle: &str| words.contains(needle);
-    if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+    if has("terminating, ") && has("bad configuration option") || words.lines().next().is_some_and(is_of_config) {
+        Code::SshConfig
+    } else if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
         Code::HostKeyChanged
     } else if has("Host key verification failed") || has("host key is known for") {
         Code::HostKeyUnknown
@@ -325,8 +427,49 @@ pub(crate) fn meaning(words: &str) -> Code {
     }
 }
 
+/// The same for a rented machine, which may put any words behind those of `ssh`: a message with which it disconnects is printed as it
+/// came. What is told of host keys and of this machine counts only where it comes first; banners are not printed at all.
+fn verdict(words: &str) -> Code {
+    /// How `ssh` begins where a host key is another one. Source: `warn_changed_key` in OpenSSH's `sshconnect.c`.
+    const CHANGED: &str = "@@@@@@@@@@";
+    let own = words.split("Received disconnect from").next().unwrap_or_default();
+    let first = own.lines().next().unwrap_or_default();
+    match meaning(own) {
+        Code::HostKeyChanged if !first.starts_with(CHANGED) => Code::CutShort,
+        Code::HostKeyUnknown if !(first.starts_with("No ") || first.starts_with("Host key verification failed")) => {
+            Code::CutShort
+        }
+        Code::SshConfig if !is_of_config(first) => Code::CutShort,
+        // Nothing but what the other side said last.
+        Code::SshFailed if own.len() < words.len() => match meaning(words.lines().next().unwrap_or_default()) {
+            Code::SshKeyRefused => Code::SshKeyRefused,
+            _ => Code::CutShort,
+        },
+        code => code,
+    }
+}
+
+/// Whether a line of `ssh` says that a configuration or a key file on this machine is broken. Source: OpenSSH's `readconf.c`.
+fn is_of_config(line: &str) -> bool {
+    [
+        "Bad configuration option",
+        "Bad owner or permissions on",
+        "Can't open user config file",
+        "extra arguments at end of line",
+        "no argument after keyword",
+    ]
+    .iter()
+    .any(|it| line.contains(it))
+}
+
+pub(crate) fn broken_config(words: &str) -> FetchError {
+    let first: String =
+        words.lines().next().unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(200).collect();
+    FetchError::new(Code::SshConfig, format!("ssh on this machine does not start: its configuration is broken ({first})"))
+}
+
 fn reach(words: &str) -> Reach {
-    match meaning(words) {
+    match verdict(words) {
         Code::HostKeyChanged | Code::HostKeyUnknown => Reach::HostKeyChanged,
         Code::SshKeyRefused => Reach::KeyRefused,
         Code::NameUnknown => Reach::NameUnknown,
@@ -348,6 +491,33 @@ mod tests {
         for good in ["controller", "ops@controller.example", "ssh://ops@controller:2222", "ops@[2001:db8::1]", " padded "] {
             assert!(SshTarget::new(good).is_ok(), "{good:?}");
         }
+    }
+
+    #[test]
+    fn what_a_machine_says_is_no_verdict_of_ssh() {
+        let changed =
+            "@@@@@@@@@@@@@@@@@@@@@@@\r\n@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\r\nHost key verification failed.";
+        assert_eq!(reach(changed), Reach::HostKeyChanged);
+        for forged in [
+            format!("Received disconnect from 192.0.2.1 port 22:2: no\n{changed}\nDisconnected from 192.0.2.1 port 22"),
+            format!("Unable to negotiate with 192.0.2.1 port 22: no matching cipher found. Their offer: x\n{changed}"),
+            "Received disconnect from 192.0.2.1 port 22:2: x: line 1: Bad configuration option: y\nterminating, 1 bad configuration option"
+                .to_owned(),
+        ] {
+            assert_eq!(reach(&forged), Reach::Cut, "{forged}");
+        }
+        assert_eq!(reach("Received disconnect from 192.0.2.1 port 22:2: Too many authentication failures"), Reach::KeyRefused);
+    }
+
+    #[test]
+    fn no_key_is_in_the_environment_of_ssh() {
+        for whose in [Whose::Operators, Whose::Rented] {
+            for name in ["VAST_API_KEY", "VAST_URL", "VASTAI_KEY", "DWELL_DATA_DIR"] {
+                assert!(!is_given(whose, name), "{name}");
+            }
+            assert!(["PATH", "HOME", "SSH_AUTH_SOCK"].iter().all(|name| is_given(whose, name)));
+        }
+        assert!(is_given(Whose::Operators, "KRB5CCNAME") && !is_given(Whose::Rented, "HF_TOKEN"));
     }
 
     #[test]
@@ -375,6 +545,11 @@ mod tests {
                 Code::PortInUse,
             ),
             ("Timeout, server h not responding.", Code::CutShort),
+            (
+                "/h/.ssh/config: line 1: Bad configuration option: foo\r\n/h/.ssh/config: terminating, 1 bad configuration options",
+                Code::SshConfig,
+            ),
+            ("Bad owner or permissions on /h/.ssh/config", Code::SshConfig),
             ("something else", Code::SshFailed),
         ] {
             assert_eq!(meaning(words), code, "{words}");

@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::sync::{Notify, watch};
 
-use crate::ssh::{Ssh, SshTarget, meaning, no_ssh};
+use crate::ssh::{Ssh, SshTarget, broken_config, meaning, no_ssh};
 use crate::{Code, FetchError};
 
 /// Longest wait for a tunnel to open. A hardware key may want to be touched.
@@ -304,6 +304,9 @@ async fn listen_to(stderr: ChildStderr, shared: &Shared) {
 
 fn why(target: &SshTarget, port: u16, words: &str) -> FetchError {
     let target = target.as_str();
+    if meaning(words) == Code::SshConfig {
+        return broken_config(words);
+    }
     // It is the host that did not answer, whatever the manager behind it does.
     let code = match meaning(words) {
         Code::Unreachable => Code::SshRefused,

@@ -63,6 +63,7 @@ impl From<FetchError> for ApiError {
                 Some("the host that SSH goes through does not answer: is it up, and can you reach its network from here (VPN)?")
             }
             Code::NameUnknown => Some("is the name spelt right, or an entry in ~/.ssh/config?"),
+            Code::SshConfig => Some("mend it here; the other side was not asked. `ssh -G HOST` shows what is wrong"),
             Code::SshFailed => Some("try it in a terminal: ssh -v HOST true"),
             _ => None,
         };

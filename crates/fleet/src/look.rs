@@ -126,13 +126,26 @@ pub struct SshAddress {
     port: u16,
 }
 
+/// Whether this is a name of the DNS with its domain: a word alone could be a name in the operator's own network or configuration.
+fn is_full_name(host: &str) -> bool {
+    let label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let last = host.rsplit('.').next().unwrap_or_default();
+    // What ends in a number is read as an address, in spellings that are none.
+    let is_numeric = last.starts_with(|letter: char| letter.is_ascii_digit());
+    host.len() <= 253 && host.contains('.') && host.split('.').all(label) && !is_numeric
+}
+
 impl SshAddress {
-    /// `None` where that is no host or no port.
+    /// `None` where that is neither an IP address nor a full name, or no port.
     pub fn new(host: &str, port: u64) -> Option<Self> {
         let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | ':');
-        let named = (1..=253).contains(&host.len()) && host.chars().all(plain) && !host.starts_with('-');
-        named.then(|| Self { host: host.to_owned(), port })
+        let is_number = host.parse::<std::net::IpAddr>().is_ok();
+        (is_number || is_full_name(host)).then(|| Self { host: host.to_owned(), port })
     }
 
     /// Out of a command line such as the manager writes it, `ssh -p 40022 root@192.0.2.10`; anything else is `None`.
@@ -176,6 +189,8 @@ pub enum Reach {
     KeyRefused,
     /// There is nothing to connect to.
     NoAddress,
+    /// It printed more than is read, and nothing that was asked for.
+    TooMuch,
     /// Something listens, and ends the connection before anybody is let in.
     Cut,
     /// Another host key than at an earlier look: the container was made anew, or somebody stands in between.
@@ -195,6 +210,7 @@ impl Reach {
             Self::Refused => "refused",
             Self::KeyRefused => "key not accepted",
             Self::NoAddress => "no address",
+            Self::TooMuch => "too much output",
             Self::Cut => "cut before the login",
             Self::HostKeyChanged => "host key changed",
             Self::NotTried => "not tried",
@@ -413,5 +429,37 @@ impl ProverStatus {
     /// Longest time that a worker has been at its part, seconds.
     pub fn busiest_s(&self) -> f64 {
         self.workers.iter().filter(|worker| worker.state == "proving").filter_map(|worker| worker.busy_s).fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_a_machine_is_no_alias() {
+        for host in ["192.0.2.10", "2001:db8::1", "ssh4.vast.ai", "A-1.example"] {
+            assert!(SshAddress::new(host, 40_022).is_some(), "{host}");
+        }
+        for host in [
+            "",
+            "controller",
+            "localhost",
+            "-x.y",
+            "x-.y",
+            "a..b",
+            ".a",
+            "a.",
+            "a_b.c",
+            "0x7f.1",
+            "127.1",
+            "a.b:c",
+            "fe80::1%eth0",
+            "a b.c",
+        ] {
+            assert_eq!(SshAddress::new(host, 40_022), None, "{host}");
+            assert_eq!(SshAddress::of_command(&format!("ssh -p 40022 root@{host}")), None, "{host}");
+        }
+        assert!(SshAddress::new("192.0.2.10", 0).is_none() && SshAddress::new("192.0.2.10", 65_536).is_none());
     }
 }

@@ -208,3 +208,84 @@ async fn a_machine_is_looked_at_with_what_it_has() {
     assert_eq!((run.direct, run.proxy, run.output), (Reach::KeyRefused, Reach::NoAddress, None));
     assert!(none_left(&server).await);
 }
+
+/// A look at what this server has, with its end: a look that is complete ends at once, and a minute is far beyond that.
+async fn looked(ssh: &Ssh, address: Option<&SshAddress>, known: &std::path::Path) -> dwell_clients::ProbeRun {
+    tokio::time::timeout(Duration::from_secs(60), ssh.probe(7, address, None, known)).await.expect("waits").unwrap()
+}
+
+/// Configured with everything that must not be used for a machine: another host under its address, a command in between, variables.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_is_an_address_and_gets_nothing_of_the_environment() {
+    let mut server = Sshd::start();
+    let (ran, sent) = (server.path("ran"), server.path("sent"));
+    let text = std::fs::read_to_string(server.path("ssh_config")).unwrap();
+    let aimed = format!(
+        "Host 127.0.0.1\n  HostName no-such-host.invalid\n  ProxyCommand touch {}; exit 1\n  ForwardAgent yes\n  SendEnv *\n{text}",
+        ran.display()
+    );
+    std::fs::write(server.path("ssh_config"), aimed).unwrap();
+    // Whatever a client sends is taken, and what came is written down.
+    server.stop();
+    server.run_with(&format!("AcceptEnv *\nForceCommand env > {}; eval \"$SSH_ORIGINAL_COMMAND\"\n", sent.display()));
+    const HELPER: &str = "DWELL_TEST_LOOK";
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "ssh::a_look_of_its_own", "--nocapture", "--ignored"])
+        .env(HELPER, format!("{}:{}", server.path("ssh_config").display(), server.port))
+        .env("VAST_API_KEY", "vk-5ec7e7")
+        .env("HF_TOKEN", "hf-5ec7e7")
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+    assert!(!ran.exists(), "a command of the configuration ran");
+    let sent = std::fs::read_to_string(&sent).unwrap();
+    assert!(sent.contains("SSH_CONNECTION") && !sent.contains("5ec7e7"), "{sent}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "started by another test, with an environment of its own"]
+async fn a_look_of_its_own() {
+    let (config, port) =
+        std::env::var("DWELL_TEST_LOOK").unwrap().rsplit_once(':').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+    let ssh = Ssh::with_config(Some(config.into()));
+    let folder = tempfile::tempdir().unwrap();
+    let run = looked(&ssh, SshAddress::new("127.0.0.1", port.parse().unwrap()).as_ref(), &folder.path().join("known")).await;
+    assert_eq!(run.direct, Reach::Connected, "{}", run.words);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_ends_with_its_answer_and_a_flood_at_the_limit() {
+    let mut server = Sshd::start();
+    let address = SshAddress::new("127.0.0.1", u64::from(server.port));
+    let (ssh, known) = (ssh(&server), server.path("rented/known_hosts"));
+    // What is left behind holds the connection open and prints on.
+    server.stop();
+    server.run_with("ForceCommand eval \"$SSH_ORIGINAL_COMMAND\"; echo more; sleep 300\n");
+    let run = looked(&ssh, address.as_ref(), &known).await;
+    assert_eq!(run.direct, Reach::Connected, "{}", run.words);
+    assert!(dwell_wire::probed(&run.output.unwrap(), Timestamp::UNIX_EPOCH).unwrap().complete);
+    server.stop();
+    server.run_with("ForceCommand yes flood; sleep 300\n");
+    let run = looked(&ssh, address.as_ref(), &known).await;
+    assert_eq!((run.direct, run.output), (Reach::TooMuch, None), "{}", run.words);
+    assert!(run.words.contains("too much output"), "{}", run.words);
+    assert!(none_left(&server).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_banner_forges_nothing_and_a_broken_configuration_is_ones_own() {
+    let mut server = Sshd::start();
+    let address = SshAddress::new("127.0.0.1", u64::from(server.port));
+    let known = server.path("rented/known_hosts");
+    let banner = "@@@@@@@@@@@@@@@@@@@@@@\n@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nHost key verification failed.\n";
+    std::fs::write(server.path("banner"), banner).unwrap();
+    server.configure("stranger", "known_hosts");
+    server.stop();
+    server.run_with(&format!("Banner {}\n", server.path("banner").display()));
+    let run = looked(&ssh(&server), address.as_ref(), &known).await;
+    assert_eq!(run.direct, Reach::KeyRefused, "{}", run.words);
+    std::fs::write(server.path("ssh_config"), "Host *\n  NoSuchOption yes\n").unwrap();
+    let error = ssh(&server).probe(7, address.as_ref(), None, &known).await.unwrap_err();
+    assert_eq!(error.code, Code::SshConfig, "{error}");
+    assert_eq!(asked(&through(ssh(&server), 1)).await, Err(Code::SshConfig));
+}

@@ -50,8 +50,13 @@ impl Sshd {
 
     /// Runs the server with the host key that is there.
     pub(crate) fn run(&mut self) {
+        self.run_with("");
+    }
+
+    /// The same with more lines of its configuration.
+    pub(crate) fn run_with(&mut self, more: &str) {
         let config = format!(
-            "Port {}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nPermitRootLogin prohibit-password\nPidFile none\nAllowTcpForwarding yes\n",
+            "Port {}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nUsePAM no\nPermitRootLogin prohibit-password\nPidFile none\nAllowTcpForwarding yes\n{more}",
             self.port,
             self.path("host").display(),
             self.path("authorized_keys").display(),
