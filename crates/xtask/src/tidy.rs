@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -140,6 +141,7 @@ fn documents() -> anyhow::Result<Vec<String>> {
     if !changes.contains(env!("CARGO_PKG_VERSION")) && !changes.contains("Unreleased") {
         faults.push("CHANGELOG.md has neither this version nor a section Unreleased".to_owned());
     }
+    faults.extend(tests_named(&std::fs::read_to_string(root().join("SECURITY.md")).context("SECURITY.md")?)?);
     // The two policies of content security are one: the window's and the bridge's.
     let directives = |text: &str| -> BTreeSet<String> {
         let kept = text.split(';').map(str::trim).filter(|part| !part.is_empty() && !part.starts_with("connect-src"));
@@ -153,6 +155,18 @@ fn documents() -> anyhow::Result<Vec<String>> {
         faults.push("the bridge's content security policy differs from the window's in more than connect-src".to_owned());
     }
     Ok(faults)
+}
+
+/// Tests that a document names as `module::test` and that are not there.
+fn tests_named(document: &str) -> anyhow::Result<Vec<String>> {
+    let sources = Command::new("git").args(["grep", "-hoE", r"fn [a-z0-9_]+\(", "--", "*.rs"]).current_dir(root()).output()?;
+    let sources = String::from_utf8_lossy(&sources.stdout);
+    let functions: BTreeSet<&str> = sources.lines().map(|line| line.trim_start_matches("fn ").trim_end_matches('(')).collect();
+    let named = document.split('`').skip(1).step_by(2).filter(|word| !word.contains(' '));
+    let tests = named.filter_map(|word| word.rsplit_once("::")).filter(|(path, _)| !path.starts_with("dwell_"));
+    // `module::*` and `module::tests` stand for all of a module's.
+    let missing = tests.filter(|(_, name)| !["*", "tests"].contains(name) && !functions.contains(name));
+    Ok(missing.map(|(path, name)| format!("SECURITY.md names the test {path}::{name}, and there is none")).collect())
 }
 
 #[cfg(test)]
