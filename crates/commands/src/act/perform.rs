@@ -234,6 +234,8 @@ const TOO_OFTEN_MOST: usize = 6;
 const ANOTHER_LIST_S: f64 = 2.0;
 /// Instances that the manager gave up beside the one that was killed, from which on its list is taken for a broken one.
 const GIVEN_UP_MANY: usize = 2;
+/// What the manager gave up within this is of the same trouble with its list, seconds.
+const GIVEN_UP_OF_LATE_S: f64 = 86_400.0;
 /// Before the last entry of the journal its deed may have been sent so long ago, seconds: a terminal has waited since.
 const SENT_BEFORE_S: f64 = 1_200.0;
 /// After the last entry of the journal its deed is done or never will be, seconds: the manager gives its client 60 s for a destroy.
@@ -601,6 +603,8 @@ impl<'a, H: Hands> Eyes<'a, H> {
             ));
         }
         if manager.rows.iter().any(|row| row.is_listed && (row.vast_id == Some(vast_id) || self.is_its(row))) {
+            // Lists that agree are such as follow each other.
+            self.without.clear();
             return Seen::Not("the manager has read vast.ai's list since, and it is still on it".to_owned());
         }
         if manager.rows_unreadable > 0 {
@@ -626,7 +630,10 @@ impl<'a, H: Hands> Eyes<'a, H> {
         let is_recent = |at: Timestamp| self.sent_after.is_none_or(|sent| at >= sent);
         let given_up = others().filter(|row| row.disappeared_at.is_some_and(is_recent)).count();
         let is_empty = !manager.rows.iter().any(|row| row.is_listed);
-        given_up >= GIVEN_UP_MANY || (is_empty && (given_up > 0 || others().any(|row| !row.is_killed)))
+        // An empty list that has cost it or others their rows already, before this deed as well, is the same failure still, or again.
+        let is_of_late = |at: Timestamp| seconds_between(at, manager.at) < GIVEN_UP_OF_LATE_S;
+        let went = manager.rows.iter().any(|row| row.disappeared_at.is_some_and(is_of_late));
+        given_up >= GIVEN_UP_MANY || (is_empty && (went || others().any(|row| !row.is_killed)))
     }
 
     /// Reads what the manager's log says of the rental since the deed. That it could not be read says nothing.
@@ -1128,6 +1135,16 @@ mod tests {
         }
         let lost = Double::new(vec![Fault::Lost], vec![]);
         assert_eq!(run(&lost, &Deed::Reboot).0, Phase::Incident);
+    }
+
+    /// Found by the property below: the manager's list was empty, came back, and was empty again; the kill never happened.
+    #[test]
+    fn an_empty_list_that_came_and_went_verifies_no_kill() {
+        let double = Double::new(vec![Fault::Swallowed, Fault::Failed], vec![]);
+        let emptied = RefCell::new(vec![true, true, false, false, false, false, true]);
+        let double = Double { has_key: false, emptied, ..double };
+        let (phase, text, _) = run(&double, &Deed::Kill);
+        assert!(phase != Phase::Verified || *double.world.borrow() == wished(&Deed::Kill), "{text}");
     }
 
     #[test]
