@@ -42,15 +42,15 @@ impl Archive {
     /// Opens what is kept of a fleet: of the saved one or the address that is named, else of the one watched last, else of the
     /// one that was watched latest of all.
     pub fn open(folder: &Folder, wanted: Option<&str>) -> Result<Self, ApiError> {
+        let settings = Settings::load(folder)?;
+        let named = wanted.or(settings.watching.as_deref());
+        let saved = named.and_then(|name| settings.named(name).ok());
+        let meant = wanted.map(|wanted| settings.meant(wanted)).transpose()?;
         let path = folder.history();
         if !path.exists() {
             return Err(ApiError::new("no-history", format!("nothing has been kept yet: there is no {}", path.display()))
                 .hint("history begins when a fleet is watched: dwellctl watch, or the window"));
         }
-        let settings = Settings::load(folder)?;
-        let named = wanted.or(settings.watching.as_deref());
-        let saved = named.and_then(|name| settings.named(name).ok());
-        let meant = wanted.map(|wanted| settings.meant(wanted)).transpose()?;
         let meant = meant.as_ref().or(saved);
         let address = meant.map(|fleet| fleet.address.as_str());
         let names = meant.map(names_of);
