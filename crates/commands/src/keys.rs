@@ -91,7 +91,7 @@ struct Place;
 impl Place {
     fn take() -> Option<Self> {
         let taken = WAITING.try_update(Ordering::AcqRel, Ordering::Acquire, |count| (count < WAITING_MAX).then_some(count + 1));
-        taken.is_ok().then_some(Self)
+        taken.is_ok().then(|| Self)
     }
 }
 

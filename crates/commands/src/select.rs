@@ -38,11 +38,14 @@ pub(crate) fn select(all: impl IntoIterator<Item = Called>, wanted: &str) -> Res
             number_begins.push((place, it));
         }
     }
-    if exact.len() > 1 && exact.iter().filter(|(_, it)| it.is_alive).count() == 1 {
-        exact.retain(|(_, it)| it.is_alive);
-    }
     // A label is written by whoever rents, an id is given: the one does not take the place of the other's beginning.
     let by_label = |it: &Called| it.id != wanted && it.vast_id.is_none_or(|id| id.to_string() != wanted);
+    let is_label_alone = |(_, it): &(usize, Called)| it.is_alive && by_label(it);
+    let is_given = |(_, it): &(usize, Called)| !it.is_alive && !by_label(it);
+    let is_taken_by_a_label = exact.iter().any(is_label_alone) && exact.iter().any(is_given);
+    if exact.len() > 1 && exact.iter().filter(|(_, it)| it.is_alive).count() == 1 && !is_taken_by_a_label {
+        exact.retain(|(_, it)| it.is_alive);
+    }
     if !exact.is_empty() && !begins.is_empty() && exact.iter().all(|(_, it)| by_label(it)) {
         exact.append(&mut begins);
     }
