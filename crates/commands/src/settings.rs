@@ -249,6 +249,14 @@ mod tests {
         (outer, folder)
     }
 
+    fn set(folder: &Folder, how: impl FnOnce(&mut Settings)) {
+        let change = |settings: &mut Settings| {
+            how(settings);
+            Ok(())
+        };
+        Settings::change(folder, change).unwrap();
+    }
+
     fn fleet(name: &str) -> SavedFleet {
         let (name, address) = (name.to_owned(), "http://127.0.0.1:1235".to_owned());
         SavedFleet { name, address, ssh: Some("you@controller".into()), allow_probe: true, may_act: true }
@@ -269,10 +277,10 @@ mod tests {
             fleets: vec![fleet("main"), fleet("other")],
             rules: vec![rule("a"), rule("b")],
         };
-        Settings::change(&folder, |settings| Ok(settings.clone_from(&all))).unwrap();
+        set(&folder, |settings| settings.clone_from(&all));
         assert_eq!(Settings::load(&folder).unwrap(), all);
         // A key that a new version writes and does not name would be lost here.
-        Settings::change(&folder, |settings| Ok(settings.watching = None)).unwrap();
+        set(&folder, |settings| settings.watching = None);
         assert_eq!(Settings::load(&folder).unwrap(), Settings { watching: None, ..all });
     }
 
@@ -301,19 +309,17 @@ mod tests {
     fn writers_wait_for_each_other() {
         let (_outer, folder) = folder();
         for round in 0..10 {
-            Settings::change(&folder, |settings| Ok(*settings = Settings { fleets: vec![fleet("main")], ..Settings::default() }))
-                .unwrap();
+            set(&folder, |settings| *settings = Settings { fleets: vec![fleet("main")], ..Settings::default() });
             std::thread::scope(|scope| {
                 for writer in 0..8 {
                     let folder = &folder;
                     scope.spawn(move || {
-                        Settings::change(folder, |settings| {
+                        set(folder, |settings| {
                             if writer == 0 {
                                 settings.fleets[0].may_act = false;
                             }
-                            Ok(settings.fleets.push(fleet(&format!("{writer}"))))
-                        })
-                        .unwrap();
+                            settings.fleets.push(fleet(&format!("{writer}")));
+                        });
                         Settings::load(folder).unwrap();
                     });
                 }
@@ -328,7 +334,7 @@ mod tests {
     #[test]
     fn a_change_that_is_refused_changes_nothing() {
         let (_outer, folder) = folder();
-        Settings::change(&folder, |settings| Ok(settings.fleets.push(fleet("main")))).unwrap();
+        set(&folder, |settings| settings.fleets.push(fleet("main")));
         let refused = Settings::change(&folder, |settings| {
             settings.fleets.clear();
             settings.named("main").map(drop)
