@@ -94,6 +94,22 @@ pub(crate) enum Command {
         #[arg(long, env = "VAST_URL", value_name = "URL")]
         vast_url: Option<String>,
     },
+    /// Ask an instance's prover what it does now: proofs in work, workers, memory. The manager asks it by SSH.
+    ///
+    /// A prover that serves no status is no sign that it is dead: the status is off by default. Exit code 1 where none came.
+    Prover {
+        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        id: String,
+        /// Go on asking, and tell what changes.
+        #[arg(long, short)]
+        follow: bool,
+        /// Time between two questions.
+        #[arg(long, default_value = "1.5s", value_name = "TIME", value_parser = span, requires = "follow")]
+        every: Duration,
+        /// Stop after this time.
+        #[arg(long = "for", value_name = "TIME", value_parser = span, requires = "follow")]
+        lasts: Option<Duration>,
+    },
     /// Set up a fleet and look at it once: the manager's address, and with --ssh whom SSH goes through. Saved once it answers.
     Connect {
         /// The manager's address, or the name of a saved fleet; with --ssh the address as it is seen from there.

@@ -1,6 +1,7 @@
 //! `dwellctl probe`, and what the channels that are asked on purpose have answered.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use dwell_commands::dto::*;
@@ -13,6 +14,8 @@ use crate::list::{Form, List};
 use crate::print::{self, clean, local, out, remark};
 use crate::vast;
 
+/// A prover is asked no more often: each time the manager goes to its machine by SSH.
+const FOLLOW_LEAST: Duration = Duration::from_secs(1);
 /// Newest lines of a log file that are printed.
 const TAIL_LINES: usize = 3;
 
@@ -68,7 +71,10 @@ pub(crate) async fn probe(
             out(&clean(&it.summary));
         }
         page.machine.iter().for_each(machine);
-        page.prover.iter().for_each(prover);
+        for it in &page.prover {
+            out("");
+            prover(it);
+        }
     }
     Ok(ExitCode::from(u8::from(page.machine.is_none())))
 }
@@ -164,7 +170,7 @@ fn machine(machine: &MachinePanel) {
 }
 
 fn prover(prover: &ProverPanel) {
-    out(&format!("\nProver: {}", clean(&prover.answer)));
+    out(&format!("Prover: {}", clean(&prover.answer)));
     for row in &prover.rows {
         out(&format!("  {:<24} {}", row.name, clean(row.value.as_deref().unwrap_or("not told"))));
         out(&format!("  {:<24}   {}", "", row.misleads));
@@ -183,6 +189,92 @@ fn prover(prover: &ProverPanel) {
         let card = worker.card.map_or_else(|| "?".to_owned(), |card| card.to_string());
         out(&format!("  worker on card {card}: {}, {}", clean(&worker.state), told(worker.busy_s, " s at its partition")));
     }
+}
+
+/// `dwellctl prover ID`.
+pub(crate) async fn ask_prover(args: &Args, mut look: Look, id: &str) -> anyhow::Result<ExitCode> {
+    look.read(Some(id)).await?;
+    let panel = look.prover(id).await?;
+    if args.json {
+        print::json(&panel, true)?;
+    } else {
+        prover(&panel);
+    }
+    Ok(ExitCode::from(u8::from(!panel.answered)))
+}
+
+/// `dwellctl prover ID --follow`: a line whenever something has changed, until it is ended. Who does not answer is asked on.
+pub(crate) async fn follow_prover(
+    args: &Args,
+    mut look: Look,
+    id: &str,
+    every: Duration,
+    lasts: Option<Duration>,
+) -> anyhow::Result<ExitCode> {
+    look.read(Some(id)).await?;
+    let end = async {
+        match lasts {
+            Some(lasts) => tokio::time::sleep(lasts).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(end);
+    let mut pace = tokio::time::interval(every.max(FOLLOW_LEAST));
+    // A slow answer is waited for, and not made up for.
+    pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let (mut told, mut failure, mut answered) = (None, None, false);
+    loop {
+        let panel = tokio::select! {
+            _ = tokio::signal::ctrl_c() => break,
+            () = &mut end => break,
+            panel = async { pace.tick().await; look.prover(id).await } => panel,
+        };
+        match panel {
+            Ok(panel) => {
+                if failure.take().is_some() {
+                    remark("the manager answers again");
+                }
+                answered |= panel.answered;
+                if args.json {
+                    print::json(&panel, false)?;
+                } else {
+                    let line = in_a_line(&panel);
+                    if told.as_ref() != Some(&line) {
+                        out(&format!("{}  {line}", local(panel.at)));
+                        told = Some(line);
+                    }
+                }
+            }
+            Err(error) => {
+                if failure.as_ref() != Some(&error.message) {
+                    remark(&format!("{}; asking on", clean(&error.message)));
+                    failure = Some(error.message);
+                }
+            }
+        }
+    }
+    Ok(ExitCode::from(u8::from(!answered)))
+}
+
+/// What a prover does, in a line that changes when that does: without times that tick by themselves.
+fn in_a_line(panel: &ProverPanel) -> String {
+    if !panel.answered {
+        return clean(&panel.answer);
+    }
+    let proofs = panel.proofs.iter().map(|proof| {
+        let of = proof.of.map_or_else(|| "?".to_owned(), |of| of.to_string());
+        let states = if proof.states.is_empty() { String::new() } else { format!(" ({})", clean(&proof.states)) };
+        format!("proof {} {}: {}/{of} partitions{states}", clean(&proof.job), clean(&proof.kind), proof.done)
+    });
+    let workers = panel.workers.iter().map(|worker| {
+        let card = worker.card.map_or_else(|| "?".to_owned(), |card| card.to_string());
+        format!("card {card} {}", clean(&worker.state))
+    });
+    let counts = [("completed", panel.completed), ("failed", panel.failed), ("waiting", panel.waiting)];
+    let counts =
+        counts.into_iter().map(|(name, count)| format!("{name} {}", count.map_or_else(|| "?".to_owned(), |it| it.to_string())));
+    let parts: Vec<String> = proofs.chain(workers).chain(counts).collect();
+    parts.join(" · ")
 }
 
 /// `dwellctl bad-hosts`: the manager's own list, the newest first.

@@ -74,6 +74,8 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             machine::probe(args, look(args)?, machine::Wanted { id, show: *show, allow: *allow, raw: *raw }, vast_url.as_ref())
                 .await
         }
+        Command::Prover { id, follow: false, .. } => machine::ask_prover(args, look(args)?, id).await,
+        Command::Prover { id, follow: true, every, lasts } => machine::follow_prover(args, look(args)?, id, *every, *lasts).await,
         Command::Connect { url, name, force } => machine::connect(args, url, args.ssh.clone(), name.clone(), *force).await,
         Command::Show { id, answers: false } => {
             let mut look = look(args)?;
@@ -250,7 +252,7 @@ async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Resul
             _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
             seen = watched.next() => seen?,
         };
-        outage.tell(&view);
+        let _ = outage.tell(&view);
         let page = match watched.logs(request.clone()).await {
             // Who is not known may be, once the manager answers.
             Err(error) if error.code == "unknown-id" && view.connection.state != "ok" => continue,
@@ -280,13 +282,18 @@ struct Outage {
 }
 
 impl Outage {
-    fn tell(&mut self, view: &FleetView) {
+    /// Gives it as an event as well, for who reads no remarks.
+    fn tell(&mut self, view: &FleetView) -> Option<serde_json::Value> {
         let connection = &view.connection;
+        let event = |from: Option<&str>, to: Option<&str>, at: jiff::Timestamp, why: &str| {
+            Some(json!({ "what": "outage", "from": from, "to": to, "at": at, "why": why }))
+        };
         match (&connection.error, connection.state.as_str()) {
             (Some(error), _) => {
                 self.since = self.since.or(connection.failing_since);
                 if !std::mem::replace(&mut self.is_told, true) {
-                    let at = print::local(connection.failing_since.unwrap_or(view.watching.now));
+                    let began_at = connection.failing_since.unwrap_or(view.watching.now);
+                    let at = print::local(began_at);
                     let stands = match view.as_of {
                         Some(as_of) => format!("what was seen last, {}, stands", print::local(as_of)),
                         None => "nothing has been seen of it yet".to_owned(),
@@ -296,6 +303,7 @@ impl Outage {
                         "{at}  the manager cannot be reached ({}: {message}); it is asked again; {stands}",
                         error.code
                     ));
+                    return event(None, Some("outage"), began_at, &error.message);
                 }
             }
             (None, "ok") if std::mem::take(&mut self.is_told) => {
@@ -305,9 +313,11 @@ impl Outage {
                     .take()
                     .map_or_else(String::new, |since| format!(", after {}", duration(at.duration_since(since).as_secs_f64())));
                 remark(&format!("{}  the manager answers again{after}", print::local(at)));
+                return event(Some("outage"), None, at, &format!("the manager answers again{after}"));
             }
             _ => {}
         }
+        None
     }
 }
 
@@ -358,7 +368,9 @@ async fn watch(
             seen = watched.next() => seen?,
         };
         metrics.iter().for_each(|metrics| metrics.take(&view));
-        outage.tell(&view);
+        if let Some(event) = outage.tell(&view).filter(|_| args.json) {
+            print::json(&event, false)?;
+        }
         // Before everything is read, what is missing may only be on its way.
         if is_settled {
             conditions.tell(args, &view)?;
@@ -374,6 +386,9 @@ async fn watch(
         }
         for row in &view.instances {
             tell(args, known.get(&row.id), row)?;
+        }
+        for gone in known.values().filter(|before| !view.instances.iter().any(|row| row.id == before.id)) {
+            tell_presence(args, gone, false)?;
         }
         known = view.instances.iter().map(|row| (row.id.clone(), row.clone())).collect();
         let is_loud = view.conditions.iter().any(|it| it.severity == "incident");
@@ -447,6 +462,9 @@ fn tell(args: &Args, before: Option<&InstanceRow>, row: &InstanceRow) -> anyhow:
     let kind = |row: &InstanceRow| row.flag.as_ref().map(|flag| flag.kind.clone());
     let moved = before.is_some_and(|before| before.state != row.state);
     let flagged = before.map_or(row.flag.is_some(), |before| kind(before) != kind(row));
+    if let Some(before) = before.filter(|before| before.listed != row.listed) {
+        tell_presence(args, row, !before.listed)?;
+    }
     if args.json {
         let why = row.flag.as_ref().map_or(&row.note, |flag| &flag.reason);
         if before.is_none() {
@@ -472,6 +490,20 @@ fn tell(args: &Args, before: Option<&InstanceRow>, row: &InstanceRow) -> anyhow:
             None => out(&format!("{at}  {}  flag cleared: {}", print::short_id(row), clean(&row.note))),
         }
     }
+    Ok(())
+}
+
+/// Says that an instance is on the manager's list no more, or is on it again.
+fn tell_presence(args: &Args, row: &InstanceRow, is_listed: bool) -> anyhow::Result<()> {
+    let (what, words) = match is_listed {
+        true => ("returned", "is on the manager's list again"),
+        false => ("left", "is on the manager's list no more"),
+    };
+    if args.json {
+        let (from, to) = if is_listed { (None, Some(row.state.as_str())) } else { (Some(row.state.as_str()), None) };
+        return event(what, row, (from, to), words);
+    }
+    out(&format!("{}  {}  {words} ({})", print::local(row.observed_at), print::short_id(row), clean(&row.state)));
     Ok(())
 }
 

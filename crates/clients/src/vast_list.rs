@@ -56,6 +56,12 @@ impl VastList {
     }
 }
 
+/// Whether a page says that there are no rentals, on it and in all, and that no other follows.
+fn says_none(page: &Value) -> bool {
+    let is_last = matches!(&page["next_token"], Value::Null) || page["next_token"].as_str().is_some_and(str::is_empty);
+    is_last && page["total_instances"].as_u64() == Some(0) && page["instances_found"].as_u64() == Some(0)
+}
+
 /// A list that is being read.
 #[derive(Debug, Default)]
 pub struct VastPages {
@@ -73,6 +79,8 @@ impl VastPages {
     pub fn take(&mut self, page: &Value) -> Result<Option<String>, FetchError> {
         let rows = match page.get("instances") {
             Some(Value::Array(rows)) => rows.as_slice(),
+            // Of an account without rentals the only page may be null: then it says twice that there are none.
+            Some(Value::Null) if self.pages == 0 && says_none(page) => &[],
             Some(Value::Null) => {
                 self.is_wrong("a page of it is null");
                 &[]

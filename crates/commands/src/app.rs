@@ -457,6 +457,19 @@ impl App {
         Ok(page)
     }
 
+    /// Asks an instance's prover what it does now. For a panel that asks again and again: of its answers history keeps one a minute.
+    pub async fn prover(&self, request: InstanceRequest) -> Result<ProverPanel, ApiError> {
+        self.note_look(&request.id, "followed its prover").await;
+        match self.live().await? {
+            Some(live) => {
+                let whom = self.ask(|reply| Ask::Whom(request.id, reply)).await??;
+                let answer = live.prover(&whom).await?;
+                self.ask(|reply| Ask::ProverSeen(whom.id, answer, reply)).await?
+            }
+            None => self.ask(|reply| Ask::Prover(request.id, reply)).await?,
+        }
+    }
+
     /// The ways into the connected fleet that is watched; `None` where a simulation is.
     async fn live(&self) -> Result<Option<Live>, ApiError> {
         let state = self.state.lock().await;
@@ -659,6 +672,13 @@ impl App {
         let fleet = self.keep(request)?;
         self.watch_live(&fleet).await?;
         self.list().await
+    }
+
+    /// Asks a manager once, and keeps nothing: for whoever wants to save what answers only.
+    pub async fn ask_manager(&self, request: ConnectRequest) -> Result<Nothing, ApiError> {
+        let through = request.ssh.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        client_of(self.ssh(), request.address.trim(), through, self.limits())?.dashboard(crate::now).await?;
+        Ok(Nothing {})
     }
 
     /// Saves a fleet, to be watched by whoever watches next. Asks nobody: neither the manager nor the keychain.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use dwell_clients::{FetchError, ManagerClient, Tunnel, TunnelState};
 use dwell_diagnosis::Check;
-use dwell_fleet::look::{SshAddress, VastShown};
+use dwell_fleet::look::{ProverAnswer, SshAddress, VastShown};
 use dwell_fleet::{FlagChange, FlagKind, Fleet, Instance, Key, LogLine, Observed, Presence, Timestamp};
 use dwell_history::{
     Answer, Appended, Closing, FleetId, History, HistoryError, Limits as HistoryLimits, LogOwner, LogQuery, Note, NoteKind,
@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::ApiError;
-use crate::ask::{Looked, ask};
+use crate::ask::{Answered, Looked, ask};
 use crate::dto::*;
 use crate::hub::Hub;
 use crate::incident::{self, Asker, Kept};
@@ -40,6 +40,8 @@ const REPORT_INSTANCES_MOST: usize = 50;
 const GAUGES_MOST: usize = 1_500;
 /// Newest entries of the journal in which orders are looked for.
 const ACTS_MOST: usize = 2_000;
+/// Between two answers of a prover that is followed which are kept, seconds.
+const PROVER_KEPT_EVERY_S: f64 = 60.0;
 /// Views published at most this often.
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 /// A demonstration goes on this long at its speed after the latest flag, seconds of its own time, and then slows down.
@@ -489,6 +491,8 @@ impl Driver {
             Ask::Looked(id, check, looked, reply) => drop(reply.send(self.looked(&id, check, looked))),
             Ask::Whom(id, reply) => drop(reply.send(self.whom(&id))),
             Ask::Answers(id, reply) => drop(reply.send(self.answers(&id))),
+            Ask::Prover(id, reply) => drop(reply.send(self.ask_prover(&id))),
+            Ask::ProverSeen(id, answer, reply) => drop(reply.send(self.prover_seen(&id, answer))),
             Ask::Means(means) => self.set_means(means),
             Ask::Look(request, reply) => drop(reply.send(self.look_at(&request))),
             Ask::Note(id, note, reply) => drop(reply.send(self.add_note(&id, note))),
@@ -653,6 +657,40 @@ impl Driver {
         self.diagnosis(id)
     }
 
+    /// Takes in an answer of a prover that is followed. One a minute is kept, and one where it begins or ends to answer: more would
+    /// tell a diagnosis nothing, and fill history.
+    pub(crate) fn prover_seen(&mut self, id: &str, (answer, raw): (ProverAnswer, String)) -> Result<ProverPanel, ApiError> {
+        let key = resolve(self.watch.fleet(), id)?;
+        let at = self.watch.fleet().manager_time_at(self.clock.now());
+        let looks = self.watch.casebook().looks(key);
+        let panel = panels::prover_now(at, &answer, looks.prover.as_ref());
+        let is_kept = looks.prover.as_ref().is_some_and(|kept| {
+            let is_same = std::mem::discriminant(&kept.answer) == std::mem::discriminant(&answer);
+            is_same && (0.0..PROVER_KEPT_EVERY_S).contains(&dwell_fleet::seconds_between(kept.at, at))
+        });
+        if !is_kept {
+            let answered = Answered::Prover(answer);
+            self.history.add_answer(self.fleet_id, key, answered.channel().as_str(), at, &raw)?;
+            self.watch.casebook_mut().note_look(key, at, answered);
+            self.changed = true;
+        }
+        Ok(panel)
+    }
+
+    /// Asks the prover of a simulated instance.
+    pub(crate) fn ask_prover(&mut self, id: &str) -> Result<ProverPanel, ApiError> {
+        let key = resolve(self.watch.fleet(), id)?;
+        let vast_id = self.watch.fleet().instance(key).and_then(|instance| instance.vast_id);
+        let (Clock::Simulated(served), Some(vast_id)) = (&self.clock, vast_id) else {
+            return Err(ApiError::new("cannot-look", "its vast.ai number is not known"));
+        };
+        let looked = served.with_world(|world| ask(world, vast_id.0, Check::Prover));
+        match looked.into_iter().next() {
+            Some(Looked { answered: Answered::Prover(answer), raw }) => self.prover_seen(id, (answer, raw)),
+            _ => Err(ApiError::new("bug", "the prover was asked, and something else answered")),
+        }
+    }
+
     /// Keeps a note.
     pub(crate) fn add_note(&mut self, id: &str, note: NewNote) -> Result<DiagnosisPage, ApiError> {
         let key = resolve(self.watch.fleet(), id)?;
@@ -815,6 +853,10 @@ pub(crate) enum Ask {
     Incidents(oneshot::Sender<Incidents>),
     Diagnosis(String, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
     Look(LookRequest, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
+    /// The prover of a simulated instance.
+    Prover(String, oneshot::Sender<Result<ProverPanel, ApiError>>),
+    /// A prover has answered, with the answer as it came.
+    ProverSeen(String, (ProverAnswer, String), oneshot::Sender<Result<ProverPanel, ApiError>>),
     Looked(String, Check, Vec<Looked>, oneshot::Sender<Result<DiagnosisPage, ApiError>>),
     Whom(String, oneshot::Sender<Result<Whom, ApiError>>),
     Answers(String, oneshot::Sender<Result<RawAnswers, ApiError>>),

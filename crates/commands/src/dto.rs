@@ -447,8 +447,16 @@ dto! {
         /// When it was asked, on the manager's clock.
         #[ts(type = "string")]
         at: Timestamp,
+        /// Whether a status came.
+        answered: bool,
         /// What came, in a sentence.
         answer: String,
+        /// Proofs completed since its start; `null` where that is not told.
+        completed: Option<u64>,
+        /// Proofs that failed once assembled, since its start; `null` where that is not told.
+        failed: Option<u64>,
+        /// Requests that wait; `null` where that is not told.
+        waiting: Option<u64>,
         /// Its numbers, and how each misleads.
         rows: Vec<ProverRow>,
         /// Proofs in work.

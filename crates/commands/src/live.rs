@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use dwell_clients::{ManagerClient, Ssh, VastClient, probe_by_hand};
 use dwell_diagnosis::Check;
-use dwell_fleet::look::{SshAddress, VastAnswer, VastShown};
+use dwell_fleet::look::{ProverAnswer, SshAddress, VastAnswer, VastShown};
 
 use crate::ApiError;
 use crate::ask::{Answered, Looked, container_looked, host_looked};
@@ -75,13 +75,18 @@ impl Live {
                 Err(refused)
             }
             Check::Prover | Check::ProverAgain => {
-                let unknown = || ApiError::new("cannot-look", "the manager has no row of it to fetch the prover's status by");
-                let manager = self.manager.as_ref().ok_or_else(unknown)?;
-                let (answer, raw) = manager.prover(whom.uuid.as_deref().ok_or_else(unknown)?).await?;
+                let (answer, raw) = self.prover(whom).await?;
                 Ok(vec![Looked { answered: Answered::Prover(answer), raw }])
             }
             Check::Ssh | Check::SshAgain => self.probe(whom).await,
         }
+    }
+
+    /// Asks its prover, through the manager; gives the answer as it came as well.
+    pub(crate) async fn prover(&self, whom: &Whom) -> Result<(ProverAnswer, String), ApiError> {
+        let unknown = || ApiError::new("cannot-look", "the manager has no row of it to fetch the prover's status by");
+        let manager = self.manager.as_ref().ok_or_else(unknown)?;
+        Ok(manager.prover(whom.uuid.as_deref().ok_or_else(unknown)?).await?)
     }
 
     fn vast(&self) -> Result<&[VastClient], ApiError> {

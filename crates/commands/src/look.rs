@@ -435,6 +435,13 @@ impl Look {
         self.driver.looked(&whom.id, check, looked)
     }
 
+    /// Asks an instance's prover, through the manager.
+    pub async fn prover(&mut self, id: &str) -> Result<ProverPanel, ApiError> {
+        let whom = self.driver.whom(id)?;
+        let answer = self.live.prover(&whom).await?;
+        self.driver.prover_seen(&whom.id, answer)
+    }
+
     /// Looks at a machine by SSH; gives its page.
     pub async fn probe(&mut self, id: &str) -> Result<InstancePage, ApiError> {
         self.look(id, Check::Ssh).await?;

@@ -199,18 +199,27 @@ fn facts(seen: &HostSeen, at: Timestamp) -> Vec<Fact> {
 /// The prover, of the latest answer.
 pub(crate) fn prover(looks: &Looks) -> Option<ProverPanel> {
     let Asked { at, answer } = looks.prover.as_ref()?;
+    Some(prover_now(*at, answer, looks.prover_before.as_ref()))
+}
+
+/// The prover, of an answer at a time, beside an earlier one.
+pub(crate) fn prover_now(at: Timestamp, answer: &ProverAnswer, before: Option<&Asked<ProverAnswer>>) -> ProverPanel {
     let status = match answer {
         ProverAnswer::Status(status) => Some(status),
         _ => None,
     };
-    let before = match &looks.prover_before {
+    let before = match before {
         Some(Asked { at, answer: ProverAnswer::Status(before) }) => Some((*at, before)),
         _ => None,
     };
-    Some(ProverPanel {
-        at: *at,
+    ProverPanel {
+        at,
+        answered: status.is_some(),
         answer: prover_words(answer),
-        rows: status.map(|status| rows(status, *at, before)).unwrap_or_default(),
+        completed: status.and_then(|it| it.completed),
+        failed: status.and_then(|it| it.failed),
+        waiting: status.and_then(|it| it.queue_depth),
+        rows: status.map(|status| rows(status, at, before)).unwrap_or_default(),
         proofs: status
             .iter()
             .flat_map(|status| &status.proofs)
@@ -227,7 +236,7 @@ pub(crate) fn prover(looks: &Looks) -> Option<ProverPanel> {
             .flat_map(|status| &status.workers)
             .map(|it| WorkerRow { card: it.card, state: it.state.clone(), busy_s: it.busy_s })
             .collect(),
-    })
+    }
 }
 
 /// Each number with what it does not mean. Source: reading of the prover's code, in the project's failure catalogue.

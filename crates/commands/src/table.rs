@@ -16,6 +16,7 @@ macro_rules! for_each_command {
             incidents(Nothing) -> Incidents, read, "Show incidents", "g i";
             diagnosis(InstanceRequest) -> DiagnosisPage, read, "Diagnose an instance", "d";
             make_look(LookRequest) -> DiagnosisPage, read, "Make a look", "";
+            prover(InstanceRequest) -> ProverPanel, read, "Ask an instance's prover what it does", "";
             raw_answers(InstanceRequest) -> RawAnswers, read, "Show what was answered, as it came", "";
             probe_script(ProbeScriptRequest) -> ProbeScript, read, "Show what a look at a machine runs", "";
             allow_probe(AllowProbe) -> Fleets, view, "Allow looks at a fleet's machines", "";
@@ -52,6 +53,7 @@ macro_rules! for_each_command {
             allow_acting(AllowActing) -> Acts, view, "Give write access to the fleet for a time, or make it read-only", "";
             refresh(Nothing) -> Nothing, read, "Read everything now", "r";
             fleets(Nothing) -> Fleets, read, "List saved fleets", "";
+            ask_manager(ConnectRequest) -> Nothing, read, "Ask whether a manager answers", "";
             connect(ConnectRequest) -> Fleets, view, "Connect to a manager", "g c";
             watch_saved(FleetName) -> Fleets, view, "Watch a saved fleet", "";
             forget(FleetName) -> Fleets, view, "Forget a saved fleet", "";

@@ -177,6 +177,45 @@ async fn a_written_off_fleet_is_said_above_every_view_until_it_is_accounted_for(
     page.browser.close().await;
 }
 
+/// The form saves what answers. What does not is saved when a person says so.
+#[tokio::test]
+async fn what_does_not_answer_is_not_saved_unless_that_is_wished() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let page = page().await;
+    let browser = &page.browser;
+    let address = format!("http://127.0.0.1:{port}");
+    browser.find("input[name=address]").await.send_keys(&address).await.unwrap();
+    browser.find("form button.primary").await.click().await.unwrap();
+    browser.until("return document.querySelector('[data-testid=not-connected]')?.innerText.includes('Nothing was saved')").await;
+    let saved = page.app.fleets(dwell_commands::dto::Nothing {}).await.unwrap();
+    assert!(saved.saved.is_empty() && saved.watching.is_none(), "{saved:?}");
+    browser.find("[data-testid=not-connected] button").await.click().await.unwrap();
+    browser.until("return document.querySelector('[data-testid=condition]')?.dataset.kind === 'manager-never-reached'").await;
+    assert_eq!(page.app.fleets(dwell_commands::dto::Nothing {}).await.unwrap().saved.len(), 1);
+    page.browser.close().await;
+}
+
+/// A prover is followed from the instance's page: asked again and again, until that is ended.
+#[tokio::test]
+async fn a_prover_is_followed_on_its_page() {
+    let page = page().await;
+    page.app.simulate(SimulateRequest { scenario: "healthy-fleet".into(), seed: Some(1), speed: Some(20.0) }).await.unwrap();
+    let browser = &page.browser;
+    browser.find("[data-state=running]").await;
+    let fleet = page.app.fleet(dwell_commands::dto::Nothing {}).await.unwrap();
+    let id = &fleet.instances.iter().find(|row| row.state == "running").unwrap().id;
+    browser.run(&format!("location.hash = '#/instance/{id}'")).await;
+    browser.find("[data-testid=follow-prover]").await.click().await.unwrap();
+    browser.until("return document.querySelector('[data-testid=prover]')?.innerText.includes('Proofs completed')").await;
+    // What it shows goes on by itself: its time up grows.
+    browser.run("window.was = document.querySelector('[data-testid=prover] table').innerText").await;
+    browser.until("return document.querySelector('[data-testid=prover] table').innerText !== window.was").await;
+    browser.find("[data-testid=follow-prover]").await.click().await.unwrap();
+    browser.until("return document.querySelector('[data-testid=follow-prover]').ariaPressed === 'false'").await;
+    assert_eq!(browser.violations().await, json!([]));
+    page.browser.close().await;
+}
+
 #[tokio::test]
 async fn a_manager_that_was_never_reached_is_unknown_and_not_zero() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

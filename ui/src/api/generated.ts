@@ -647,9 +647,25 @@ export type ProverPanel = {
  */
 at: string, 
 /**
+ * Whether a status came.
+ */
+answered: boolean, 
+/**
  * What came, in a sentence.
  */
 answer: string, 
+/**
+ * Proofs completed since its start; `null` where that is not told.
+ */
+completed: number | null, 
+/**
+ * Proofs that failed once assembled, since its start; `null` where that is not told.
+ */
+failed: number | null, 
+/**
+ * Requests that wait; `null` where that is not told.
+ */
+waiting: number | null, 
 /**
  * Its numbers, and how each misleads.
  */
@@ -3692,6 +3708,8 @@ export const api = {
   diagnosis: (request: InstanceRequest): Promise<DiagnosisPage> => call("diagnosis", request),
   /** Make a look */
   make_look: (request: LookRequest): Promise<DiagnosisPage> => call("make_look", request),
+  /** Ask an instance's prover what it does */
+  prover: (request: InstanceRequest): Promise<ProverPanel> => call("prover", request),
   /** Show what was answered, as it came */
   raw_answers: (request: InstanceRequest): Promise<RawAnswers> => call("raw_answers", request),
   /** Show what a look at a machine runs */
@@ -3764,6 +3782,8 @@ export const api = {
   refresh: (): Promise<Nothing> => call("refresh", {}),
   /** List saved fleets */
   fleets: (): Promise<Fleets> => call("fleets", {}),
+  /** Ask whether a manager answers */
+  ask_manager: (request: ConnectRequest): Promise<Nothing> => call("ask_manager", request),
   /** Connect to a manager */
   connect: (request: ConnectRequest): Promise<Fleets> => call("connect", request),
   /** Watch a saved fleet */
@@ -3810,6 +3830,7 @@ export const commands = [
   { name: "incidents", risk: "read", title: "Show incidents", keys: "g i" },
   { name: "diagnosis", risk: "read", title: "Diagnose an instance", keys: "d" },
   { name: "make_look", risk: "read", title: "Make a look", keys: "" },
+  { name: "prover", risk: "read", title: "Ask an instance's prover what it does", keys: "" },
   { name: "raw_answers", risk: "read", title: "Show what was answered, as it came", keys: "" },
   { name: "probe_script", risk: "read", title: "Show what a look at a machine runs", keys: "" },
   { name: "allow_probe", risk: "view", title: "Allow looks at a fleet's machines", keys: "" },
@@ -3846,6 +3867,7 @@ export const commands = [
   { name: "allow_acting", risk: "view", title: "Give write access to the fleet for a time, or make it read-only", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },
   { name: "fleets", risk: "read", title: "List saved fleets", keys: "" },
+  { name: "ask_manager", risk: "read", title: "Ask whether a manager answers", keys: "" },
   { name: "connect", risk: "view", title: "Connect to a manager", keys: "g c" },
   { name: "watch_saved", risk: "view", title: "Watch a saved fleet", keys: "" },
   { name: "forget", risk: "view", title: "Forget a saved fleet", keys: "" },

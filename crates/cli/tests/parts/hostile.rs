@@ -3,18 +3,23 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::process::Output;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::{dwellctl, json, text};
 
 /// Answers every request with this body, until the test ends.
 fn server(body: impl Into<Vec<u8>>) -> SocketAddr {
+    server_of(&Arc::new(Mutex::new(body.into())))
+}
+
+/// Answers every request with what this body is then, until the test ends.
+pub(crate) fn server_of(body: &Arc<Mutex<Vec<u8>>>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let body: Arc<[u8]> = body.into().into();
+    let body = Arc::clone(body);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let (Ok(mut stream), body) = (stream, Arc::clone(&body)) else { continue };
+            let (Ok(mut stream), body) = (stream, body.lock().unwrap().clone()) else { continue };
             std::thread::spawn(move || {
                 // A request of Dwell's fits into one reading; what is asked for does not matter.
                 let _ = stream.read(&mut [0; 8192]);
@@ -30,12 +35,12 @@ fn server(body: impl Into<Vec<u8>>) -> SocketAddr {
     address
 }
 
-fn dashboard(rows: &str) -> Vec<u8> {
+pub(crate) fn dashboard(rows: &str) -> Vec<u8> {
     format!(r#"{{"instances":[{rows}],"bad_hosts":[],"summary":{{}},"updated_at":"2026-12-01T02:41:48Z","vast_cache_age_s":3}}"#)
         .into()
 }
 
-fn row(number: usize, more: &str) -> String {
+pub(crate) fn row(number: usize, more: &str) -> String {
     format!(
         r#"{{"uuid":"aaaaaaaa-0000-4000-8000-{number:012}","label":"l","runner_id":1,"state":"running","min_rate":30,"registered_at":"2026-12-01T01:41:48Z","vast_id":{},"gpu_name":"RTX 4090","dph_total":0.3{more}}}"#,
         31_000_000 + number

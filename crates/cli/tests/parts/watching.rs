@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::hostile::{dashboard, row, server_of};
 use crate::{Sim, json, text};
 
 /// A way to a manager that can be shut. It counts the requests that were let through.
@@ -162,6 +163,66 @@ fn a_watch_goes_on_after_an_outage_and_says_so_once() {
     let changes = watch.out.so_far().lines().count();
     watch.out.until("changes after the outages", |said| said.lines().count() > changes);
     assert_eq!(told(&watch.err.so_far()), (2, 2));
+}
+
+/// Who reads the events alone knows of an outage, and who has left and come back.
+#[test]
+fn events_tell_outages_and_who_leaves_and_returns() {
+    let both = dashboard(&[row(1, ""), row(2, "")].join(","));
+    let body = Arc::new(Mutex::new(both.clone()));
+    let gate = Gate::before(&format!("http://{}", server_of(&body)));
+    let folder = tempfile::tempdir().unwrap();
+    let watch = Background::run(folder.path(), &["--manager", &gate.url, "watch", "--json", "--every", "500ms"]);
+    let events = |said: &str, what: &str| -> Vec<serde_json::Value> {
+        let events = said.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        events.filter(|event| event["what"] == what).collect()
+    };
+    watch.out.until("both", |said| events(said, "seen").len() == 2);
+    gate.set_open(false);
+    let said = watch.out.until("the outage", |said| events(said, "outage").len() == 1);
+    let outage = &events(&said, "outage")[0];
+    assert_eq!((outage["from"].is_null(), &outage["to"]), (true, &"outage".into()), "{outage}");
+    assert!(outage["at"].is_string() && outage["why"].is_string(), "{outage}");
+    gate.set_open(true);
+    let said = watch.out.until("its end", |said| events(said, "outage").len() == 2);
+    let over = &events(&said, "outage")[1];
+    assert_eq!((&over["from"], over["to"].is_null()), (&"outage".into(), true), "{over}");
+
+    *body.lock().unwrap() = dashboard(&row(1, ""));
+    let said = watch.out.until("that one leaves", |said| !events(said, "left").is_empty());
+    let left = &events(&said, "left")[0];
+    assert!(left["id"].as_str().unwrap().ends_with('2'), "{left}");
+    assert_eq!((&left["from"], left["to"].is_null()), (&"running".into(), true), "{left}");
+    *body.lock().unwrap() = both;
+    let said = watch.out.until("that it returns", |said| !events(said, "returned").is_empty());
+    assert_eq!((events(&said, "left").len(), events(&said, "seen").len()), (1, 2), "{said}");
+}
+
+#[test]
+fn a_prover_is_followed_as_it_works_and_one_that_does_not_answer_is_no_failure_of_the_command() {
+    let sim = Sim::serve("healthy-fleet", "60");
+    let fleet = json(&sim.run(&["fleet", "--json"]));
+    let running = fleet["instances"].as_array().unwrap().iter().find(|row| row["state"] == "running").unwrap();
+    let id = running["id"].as_str().unwrap().to_owned();
+    let once = sim.run(&["prover", &id, "--json"]);
+    let panel = json(&once);
+    assert_eq!((once.status.code(), &panel["answered"]), (Some(0), &true.into()), "{panel}");
+    assert!(panel["completed"].is_number() && panel["workers"].is_array(), "{panel}");
+
+    let follow = Background::run(sim.folder.path(), &["--manager", &sim.url, "prover", &id, "--follow", "--every", "1s"]);
+    let said = follow.out.until("that its work goes on", |said| said.lines().count() >= 4);
+    assert!(said.lines().all(|line| line.contains("UTC  ") && line.contains("completed ")), "{said}");
+    // An instance whose prover serves none yet: that is said, and asked on.
+    let early = fleet["instances"].as_array().unwrap().iter().find(|row| row["state"] == "registered");
+    if let Some(early) = early {
+        let output = sim.run(&["prover", early["id"].as_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains("Prover: "), "{}", text(&output.stdout));
+    }
+    // Of many answers history keeps one a minute of the manager's time.
+    let kept = json(&sim.run(&["show", &id, "--answers", "--json"]));
+    let kept = kept["answers"].as_array().unwrap().iter().filter(|it| it["channel"] == "prover-status").count();
+    assert!((1..40).contains(&kept), "{kept}");
 }
 
 #[test]

@@ -227,7 +227,7 @@ async fn what_is_wrong_with_a_list_is_told_and_what_it_has_is_kept() {
         (3, 2, Wrong::Breaks, 2, "its page 2 could not be had"),
         (3, 2, Wrong::Begins, 4, "there were 3 rentals and then 4"),
         (1, 25, Wrong::NoTotal, 1, "it does not tell how many rentals there are"),
-        (0, 25, Wrong::Null, 0, "a page of it is null"),
+        (0, 25, Wrong::Null, 0, ""),
         (0, 25, Wrong::Nothing, 0, ""),
         (2, 25, Wrong::Nan(1), 2, ""),
     ] {
@@ -244,6 +244,18 @@ async fn what_is_wrong_with_a_list_is_told_and_what_it_has_is_kept() {
         let list = pages.end();
         assert_eq!((list.rentals.len(), list.total, list.has(31_000_001)), (has, Some(2), None));
         assert!(list.incomplete.as_ref().is_some_and(|why| why.starts_with(says)), "{list:?}");
+    }
+    // Null is none only where the page says so twice, and that no other follows.
+    for (answer, is_whole) in [
+        (r#"{"instances":null,"total_instances":0,"instances_found":0,"next_token":null}"#, true),
+        (r#"{"instances":null,"total_instances":0,"instances_found":0}"#, true),
+        (r#"{"instances":null,"total_instances":0,"next_token":null}"#, false),
+        (r#"{"instances":null,"instances_found":0,"next_token":null}"#, false),
+        (r#"{"instances":null,"total_instances":0,"instances_found":0,"next_token":"2"}"#, false),
+    ] {
+        let mut pages = dwell_clients::VastPages::default();
+        pages.take(&serde_json::from_str(answer).unwrap()).unwrap();
+        assert_eq!(pages.end().incomplete.is_none(), is_whole, "{answer}");
     }
     let (list, _) = read(&account(2, 25, vec![Wrong::Nan(1)])).await;
     assert_eq!(list.dollars_per_h(), (Some(0.5), false), "a price that is not told is not nothing");
