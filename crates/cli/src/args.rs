@@ -221,19 +221,19 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = 1)]
         cards: u32,
         /// Copies to a card from pinned memory, GB/s; vast.ai's pcie_bw.
-        #[arg(long, value_name = "GB/s")]
+        #[arg(long, value_name = "GB/s", allow_negative_numbers = true, value_parser = above_zero)]
         pcie: f64,
         /// Host memory, GiB.
-        #[arg(long, value_name = "GiB")]
+        #[arg(long, value_name = "GiB", allow_negative_numbers = true, value_parser = from_zero)]
         ram: Option<f64>,
         /// Physical cores of the host.
-        #[arg(long)]
+        #[arg(long, allow_negative_numbers = true, value_parser = above_zero)]
         cores: Option<f64>,
         /// Bandwidth of host memory, GB/s.
-        #[arg(long, value_name = "GB/s")]
+        #[arg(long, value_name = "GB/s", allow_negative_numbers = true, value_parser = above_zero)]
         ram_bandwidth: Option<f64>,
         /// Price, dollars per hour.
-        #[arg(long, value_name = "DOLLARS")]
+        #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true, value_parser = above_zero)]
         price: Option<f64>,
     },
     /// Draw a chart of what is kept, or list the charts there are.
@@ -428,7 +428,7 @@ pub(crate) enum RulesCommand {
         #[arg(long, default_value_t = 3, value_name = "N")]
         per_day: u32,
         /// Whose prices add up to so much a day at most, dollars per hour.
-        #[arg(long, default_value_t = 2.0, value_name = "DOLLARS")]
+        #[arg(long, default_value_t = 2.0, value_name = "DOLLARS", allow_negative_numbers = true, value_parser = above_zero)]
         dollars_per_day: f64,
         /// Follow it.
         #[arg(long)]
@@ -481,16 +481,16 @@ pub(crate) enum RolloutsCommand {
 #[derive(Debug, clap::Args)]
 pub(crate) struct TermsArgs {
     /// What new ones may cost, dollars per hour: of a deployment all of them, of a replacement those whose old one is still there.
-    #[arg(long, value_name = "DOLLARS")]
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true, value_parser = above_zero)]
     pub(crate) budget: f64,
     /// New ones on their way at a time.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) at_once: u32,
     /// What a proof may cost, dollars: the manager kills whatever turns out dearer in its benchmark.
-    #[arg(long, value_name = "DOLLARS", conflicts_with = "min_rate")]
+    #[arg(long, value_name = "DOLLARS", conflicts_with = "min_rate", allow_negative_numbers = true, value_parser = above_zero)]
     pub(crate) per_proof: Option<f64>,
     /// Proofs per hour below which the manager kills it.
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, value_parser = above_zero)]
     pub(crate) min_rate: Option<f64>,
     /// These offers alone.
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
@@ -508,7 +508,7 @@ pub(crate) struct TermsArgs {
     #[arg(long, default_value = "150m", value_name = "TIME", value_parser = span)]
     pub(crate) running_within: Duration,
     /// Hours that the credit has to last.
-    #[arg(long, default_value_t = 6.0, value_name = "HOURS")]
+    #[arg(long, default_value_t = 6.0, value_name = "HOURS", allow_negative_numbers = true, value_parser = from_zero)]
     pub(crate) credit_lasts: f64,
     /// Why, for the journal.
     #[arg(long, default_value = "")]
@@ -538,16 +538,16 @@ pub(crate) struct MarketArgs {
     #[arg(long)]
     pub(crate) cards: Option<u64>,
     /// Highest price, dollars per hour.
-    #[arg(long, value_name = "DOLLARS")]
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true, value_parser = above_zero)]
     pub(crate) at_most: Option<f64>,
     /// Disk, GB; the price includes it.
-    #[arg(long, default_value_t = 250.0, value_name = "GB")]
+    #[arg(long, default_value_t = 250.0, value_name = "GB", allow_negative_numbers = true, value_parser = from_zero)]
     pub(crate) disk: f64,
     /// Memory that the prover needs, GB.
-    #[arg(long, default_value_t = 240.0, value_name = "GB")]
+    #[arg(long, default_value_t = 240.0, value_name = "GB", allow_negative_numbers = true, value_parser = from_zero)]
     pub(crate) ram: f64,
     /// CUDA that the image was built with.
-    #[arg(long, default_value_t = 13.0, value_name = "VERSION")]
+    #[arg(long, default_value_t = 13.0, value_name = "VERSION", allow_negative_numbers = true, value_parser = from_zero)]
     pub(crate) cuda: f64,
     /// Oldest driver that will do, e.g. 570.133.
     #[arg(long, value_name = "VERSION")]
@@ -876,7 +876,7 @@ pub(crate) enum SimCommand {
         #[command(flatten)]
         start: SimStart,
         /// Simulated seconds in a real one.
-        #[arg(long, default_value_t = 1.0)]
+        #[arg(long, default_value_t = 1.0, allow_negative_numbers = true, value_parser = above_zero)]
         speed: f64,
         /// The manager's port on 127.0.0.1; 0 for any free one.
         #[arg(long, default_value_t = 0)]
@@ -953,4 +953,18 @@ fn seeds(text: &str) -> Result<std::ops::Range<u64>, String> {
 fn span(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration = text.parse().map_err(|error| format!("{error}; write it like 90s, 5m or 1h30m"))?;
     Duration::try_from(span).map_err(|_| "a time from 0 up".to_owned())
+}
+
+/// A number that is one: prices, rates, budgets. NaN, infinity and what is below 0 would pass for a limit and limit nothing.
+fn finite(text: &str) -> Result<f64, String> {
+    let number: f64 = text.trim().parse().map_err(|_| format!("{text:?} is no number; write it like 0.35"))?;
+    if number.is_finite() { Ok(number) } else { Err("a number is needed, and neither infinity nor NaN".to_owned()) }
+}
+
+fn above_zero(text: &str) -> Result<f64, String> {
+    finite(text).and_then(|number| if number > 0.0 { Ok(number) } else { Err("a number above 0 is needed".to_owned()) })
+}
+
+fn from_zero(text: &str) -> Result<f64, String> {
+    finite(text).and_then(|number| if number >= 0.0 { Ok(number) } else { Err("a number from 0 up is needed".to_owned()) })
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use dwell_commands::Look;
-use dwell_commands::dto::{EnvVar, RolloutPlan, RolloutRequest, RolloutView, Rule};
+use dwell_commands::dto::{EnvVar, RolloutItemView, RolloutPlan, RolloutRequest, RolloutView, Rule};
 use dwell_commands::words::duration;
 use serde_json::json;
 
@@ -194,13 +194,25 @@ fn tell(rollout: &RolloutView, whole: bool) {
         rollout.state,
         local(rollout.at),
     ));
+    if whole {
+        out(&format!("    ${:.2} of ${:.2}/h", rollout.extra_dollars_per_h, rollout.extra_dollars_per_h_max));
+    }
     if !rollout.says.is_empty() {
         out(&format!("    {}", clean(&rollout.says)));
     }
     for item in rollout.items.iter().filter(|_| whole) {
         let old = item.old.as_deref().map_or_else(String::new, |old| format!("{} -> ", clean(old)));
         let new = item.vast_id.map_or_else(|| "\u{2013}".to_owned(), |id| id.to_string());
-        out(&format!("    {old}{new}  {}: {}", item.state, clean(&item.text)));
+        out(&format!("    {old}{new}  {}: {}{}", item.state, clean(&item.text), price(item)));
+    }
+}
+
+/// What is billed for it, and what was offered.
+fn price(item: &RolloutItemView) -> String {
+    match (item.vast_id.and(item.dollars_per_h), item.billed_dollars_per_h) {
+        (Some(offered), Some(billed)) => format!("; ${billed:.2}/h billed, ${offered:.2} offered"),
+        (Some(offered), None) => format!("; ${offered:.2}/h offered, not known yet what is billed"),
+        (None, _) => String::new(),
     }
 }
 

@@ -40,6 +40,9 @@ mod kept;
 #[path = "parts/keychain.rs"]
 mod keychain;
 
+#[path = "parts/money.rs"]
+mod money;
+
 #[path = "parts/real.rs"]
 mod real;
 

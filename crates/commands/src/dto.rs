@@ -1549,7 +1549,7 @@ dto! {
         why: String,
         /// What new ones may cost while what they replace is still there, US dollars per hour.
         extra_dollars_per_h_max: f64,
-        /// What they cost so.
+        /// What they cost so: each what is billed, or what was offered where that is more or no bill is known yet.
         extra_dollars_per_h: f64,
         /// It was a simulation.
         simulated: bool,
@@ -1574,8 +1574,10 @@ dto! {
         machine_id: Option<u64>,
         /// vast.ai's number of the new one.
         vast_id: Option<u64>,
-        /// Its price, US dollars per hour.
+        /// Its price as it was offered, US dollars per hour.
         dollars_per_h: Option<f64>,
+        /// What vast.ai bills for it, US dollars per hour; `null` where that is not known yet.
+        billed_dollars_per_h: Option<f64>,
     }
 
     /// Asks what would be done.

@@ -146,6 +146,7 @@ pub(crate) async fn market(
     vast: Option<&VastClient>,
     request: &OffersRequest,
 ) -> Result<Market, ApiError> {
+    checked(request)?;
     let needs = request.needs.clone().unwrap_or_else(managers_needs);
     let filter = filter_of(request, &needs);
     let limit = request.limit.unwrap_or(OFFERS_ORDINARY).clamp(1, OFFERS_MOST) as usize;
@@ -289,9 +290,33 @@ fn ram_gb(offer: &VastOffer) -> Option<f64> {
     offer.cpu_ram_mb.map(|mb| mb * offer.share.unwrap_or(1.0) / MB_A_GB)
 }
 
-/// What keeps it from working. What is not told speaks against nothing.
+/// Why an offer without a price is not rented.
+pub(crate) const NO_PRICE: &str = "no price above 0 is told: it could cost anything";
+
+/// Refuses numbers of a request that are none, or below 0. `Ok` where it has none of them.
+fn checked(request: &OffersRequest) -> Result<(), ApiError> {
+    let needs = request.needs.as_ref();
+    let numbers = [
+        ("the highest price", request.dollars_per_h_max),
+        ("the disk", request.disk_gb),
+        ("the memory of the card", needs.and_then(|it| it.gpu_ram_gb)),
+        ("the memory", needs.and_then(|it| it.ram_gb)),
+        ("the threads", needs.and_then(|it| it.cpu_threads)),
+        ("the download", needs.and_then(|it| it.inet_down_mbps)),
+        ("the version of CUDA", needs.and_then(|it| it.cuda)),
+    ];
+    match numbers.into_iter().find_map(|(what, value)| Some((what, value.filter(|it| !(it.is_finite() && *it >= 0.0))?))) {
+        Some((what, value)) => Err(ApiError::new("bad-request", format!("{what} is a number from 0 up, and not {value}"))),
+        None => Ok(()),
+    }
+}
+
+/// What keeps it from working. What is not told speaks against nothing, but for the price.
 fn why_not(offer: &VastOffer, needs: &Needs, disk_gb: f64, banned: Option<&str>) -> Vec<String> {
     let mut why = Vec::new();
+    if !offer.dollars_per_h.is_some_and(crate::act::rollout::is_price) {
+        why.push(NO_PRICE.to_owned());
+    }
     if let Some(reason) = banned {
         let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
         why.push(format!("on the manager's list of bad hosts{reason}; it would be destroyed within a minute"));
@@ -364,7 +389,10 @@ mod tests {
     fn what_cannot_work_says_why_and_what_is_not_told_speaks_against_nothing() {
         let needs = managers_needs();
         assert!(of(&offer(), &needs).is_empty());
-        assert!(of(&VastOffer { id: 1, ..VastOffer::default() }, &needs).is_empty());
+        assert!(of(&VastOffer { id: 1, dollars_per_h: Some(0.4), ..VastOffer::default() }, &needs).is_empty());
+        for no_price in [None, Some(-0.4), Some(0.0), Some(f64::NAN), Some(f64::INFINITY)] {
+            assert_eq!(of(&VastOffer { dollars_per_h: no_price, ..offer() }, &needs), [NO_PRICE]);
+        }
         let half = VastOffer { share: Some(0.5), ..offer() };
         assert_eq!(of(&half, &needs), ["memory: 129 GB, and 240 GB is needed"]);
         let old = VastOffer { cuda_max: Some(12.8), ..offer() };
@@ -378,6 +406,24 @@ mod tests {
             why_not(&offer(), &Needs { gpu_ram_gb: None, ..managers_needs() }, 250.0, Some("slow"))[0]
                 .contains("bad hosts: slow")
         );
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused() {
+        let request: OffersRequest = serde_json::from_str("{}").unwrap();
+        checked(&request).unwrap();
+        checked(&OffersRequest { dollars_per_h_max: Some(0.0), needs: Some(managers_needs()), ..request.clone() }).unwrap();
+        for wrong in [-0.1, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let needs = Needs { ram_gb: Some(wrong), ..managers_needs() };
+            for request in [
+                OffersRequest { dollars_per_h_max: Some(wrong), ..request.clone() },
+                OffersRequest { disk_gb: Some(wrong), ..request.clone() },
+                OffersRequest { needs: Some(needs), ..request.clone() },
+            ] {
+                let error = checked(&request).unwrap_err();
+                assert!(error.message.contains("is a number from 0 up"), "{error}");
+            }
+        }
     }
 
     #[test]

@@ -103,7 +103,8 @@ pub(crate) fn joined(told: Vec<(String, Told)>, fleet: Option<&FleetView>, at: T
             incomplete: list.incomplete,
             dollars_per_h,
             at_least: it.error.is_none() && !all_told,
-            hours_left: credit_dollars.zip(spends).map(|(credit, price)| credit / price),
+            // A debt lasts for nothing.
+            hours_left: credit_dollars.zip(spends).map(|(credit, price)| (credit / price).max(0.0)),
             error: it.error,
         });
         rentals.extend(list.rentals.into_iter().map(|rental| {

@@ -67,7 +67,8 @@ pub fn vast_record(record: &Value) -> VastRecord {
         mem_limit_gb: number(&record["mem_limit"]).filter(|limit| *limit > 0.0),
         disk_space_gb: number(&record["disk_space"]),
         disk_usage_gb: number(&record["disk_usage"]),
-        dollars_per_h: number(&record["dph_total"]),
+        // Nobody is paid for renting: what is below 0 is no price, and lowers no sum.
+        dollars_per_h: number(&record["dph_total"]).filter(|dollars| *dollars >= 0.0),
     }
 }
 
@@ -165,6 +166,15 @@ mod tests {
         {
             assert_eq!(vast_json(no_json.as_bytes()), None, "{no_json}");
         }
+    }
+
+    #[test]
+    fn a_price_below_nothing_is_none() {
+        let price = |told: serde_json::Value| vast_record(&json!({ "dph_total": told })).dollars_per_h;
+        assert_eq!(
+            [price(json!(0.4)), price(json!(0)), price(json!(-4.5)), price(json!(null))],
+            [Some(0.4), Some(0.0), None, None]
+        );
     }
 
     proptest! {

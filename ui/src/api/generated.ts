@@ -2194,7 +2194,7 @@ why: string,
  */
 extra_dollars_per_h_max: number, 
 /**
- * What they cost so.
+ * What they cost so: each what is billed, or what was offered where that is more or no bill is known yet.
  */
 extra_dollars_per_h: number, 
 /**
@@ -2235,9 +2235,13 @@ machine_id: number | null,
  */
 vast_id: number | null, 
 /**
- * Its price, US dollars per hour.
+ * Its price as it was offered, US dollars per hour.
  */
-dollars_per_h: number | null, };
+dollars_per_h: number | null, 
+/**
+ * What vast.ai bills for it, US dollars per hour; `null` where that is not known yet.
+ */
+billed_dollars_per_h: number | null, };
 export type PlanRequest = { 
 /**
  * `kill`, `destroy`, `stop`, `start`, `reboot`, `label`, `ban` or `unban`.

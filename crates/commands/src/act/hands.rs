@@ -93,7 +93,14 @@ fn incomplete(why: &str) -> FetchError {
 }
 
 fn seen_rental(vast_id: u64, record: VastRecord, machine: Option<u64>) -> SeenRental {
-    SeenRental { vast_id, actual: record.actual_status, wished: record.intended_status, label: record.label, machine }
+    SeenRental {
+        vast_id,
+        actual: record.actual_status,
+        wished: record.intended_status,
+        label: record.label,
+        machine,
+        dollars_per_h: record.dollars_per_h,
+    }
 }
 
 /// Whether a row of the manager's shows vast.ai's record as it stands in its list. Of what has left the list it keeps a number, a price
@@ -205,6 +212,7 @@ impl Hands for LiveHands {
                     wished: None,
                     label: row.label,
                     machine: Some(row.vast.machine_id?.0),
+                    dollars_per_h: row.vast.dollars_per_h,
                 })
             };
             return Ok(snapshot.rows.into_iter().filter_map(listed).collect());

@@ -92,6 +92,8 @@ pub(crate) struct SeenRental {
     pub(crate) label: Option<String>,
     /// Machine.
     pub(crate) machine: Option<u64>,
+    /// What is billed, US dollars per hour.
+    pub(crate) dollars_per_h: Option<f64>,
 }
 
 /// What vast.ai tells of one rental, asked for its lists and for this number.
@@ -886,9 +888,14 @@ mod tests {
                 Err(error) => return AtVast::Unknown(format!("the last reading failed: {error}")),
             };
             match seen.rentals.into_iter().find(|rental| rental.0 == vast_id) {
-                Some((vast_id, actual, label)) => {
-                    AtVast::Rented(SeenRental { vast_id, actual: Some(actual), wished: None, label: Some(label), machine: None })
-                }
+                Some((vast_id, actual, label)) => AtVast::Rented(SeenRental {
+                    vast_id,
+                    actual: Some(actual),
+                    wished: None,
+                    label: Some(label),
+                    machine: None,
+                    dollars_per_h: None,
+                }),
                 None => AtVast::Absent,
             }
         }

@@ -10,7 +10,7 @@ use super::rollout::{self, Item, MayAct, OldOne, Runner, Stand, Terms};
 use super::{Acting, Journal, Leave, PLANS_MAX, Patience, Renter, Scope, TOKEN_S, goes_on, locked, subject, this_process, token};
 use crate::ApiError;
 use crate::dto::*;
-use crate::offers::DISK_GB;
+use crate::offers::{DISK_GB, NO_PRICE};
 
 /// Items of one rollout.
 const ITEMS_MAX: usize = 200;
@@ -51,6 +51,9 @@ fn terms(request: &RolloutRequest) -> Result<Terms, ApiError> {
     positive("a minimum rate", request.min_rate)?;
     positive("the price of a proof", request.dollars_per_proof_max)?;
     positive("the longest time until one runs", request.running_within_s)?;
+    if request.credit_lasts_h.is_some_and(|hours| !(hours.is_finite() && hours >= 0.0)) {
+        return Err(bad("how long the credit has to last is a number of hours from 0 up"));
+    }
     let at_once = request.at_once.unwrap_or(1);
     if !(1..=AT_ONCE_MAX).contains(&at_once) {
         return Err(bad(format!("1 to {AT_ONCE_MAX} at a time")));
@@ -77,7 +80,7 @@ fn terms(request: &RolloutRequest) -> Result<Terms, ApiError> {
         at_once: at_once as usize,
         extra_dollars_per_h: request.extra_dollars_per_h,
         running_within_s: request.running_within_s.unwrap_or(RUNNING_WITHIN_S),
-        credit_lasts_h: request.credit_lasts_h.unwrap_or(CREDIT_LASTS_H).max(0.0),
+        credit_lasts_h: request.credit_lasts_h.unwrap_or(CREDIT_LASTS_H),
         market: request.market.clone(),
         offer_ids: request.offer_ids.clone(),
         why: request.why.clone().unwrap_or_default(),
@@ -136,7 +139,7 @@ pub(crate) fn plan(
     let can: Vec<&OfferView> = market
         .offers
         .iter()
-        .filter(|offer| offer.why_not.is_empty())
+        .filter(|offer| offer.why_not.is_empty() && offer.dollars_per_h.is_some_and(rollout::is_price))
         .filter(|offer| terms.offer_ids.is_empty() || terms.offer_ids.contains(&offer.id))
         .filter(|offer| terms.dollars_per_proof_max.is_none_or(|most| offer.dollars_per_proof.is_none_or(|it| it <= most)))
         .filter(|offer| offer.machine_id.is_none_or(|machine| !taken.contains(&machine) && machines.insert(machine)))
@@ -174,18 +177,22 @@ pub(crate) fn plan(
     }
     match credit {
         Some((credit, spends)) => {
-            let lasts_h = credit / (spends + all.min(terms.extra_dollars_per_h)).max(1e-9);
-            notes.push(format!(
-                "the credit of {credit:.2} dollars lasts {lasts_h:.0} h with them; it pauses below {:.0} h",
-                terms.credit_lasts_h
-            ));
+            notes.push(match rollout::lasts_h(credit, spends + all.min(terms.extra_dollars_per_h)) {
+                Some(lasts_h) => format!(
+                    "the credit of {credit:.2} dollars lasts {:.0} h with them; it pauses below {:.0} h",
+                    lasts_h.max(0.0),
+                    terms.credit_lasts_h
+                ),
+                None => format!("the credit of the account is not known: it tells {credit} dollars and {spends} $/h"),
+            });
         }
         None => notes.push("the credit of the account is not known".to_owned()),
     }
     let refused = if !terms.through_manager && !sees_vast {
         Some("no key of a vast.ai account is known: an image of one's own is rented straight from there".to_owned())
     } else if can.is_empty() {
-        let why = market.offers.iter().find_map(|offer| offer.why_not.first());
+        let no_price = || market.offers.iter().any(|it| !it.dollars_per_h.is_some_and(rollout::is_price)).then_some(NO_PRICE);
+        let why = market.offers.iter().find_map(|offer| offer.why_not.first().map(String::as_str)).or_else(no_price);
         Some(match why {
             Some(why) => format!("none of {} offers fits; the first: {why}", market.offers.len()),
             None => "no offer fits".to_owned(),
@@ -409,6 +416,7 @@ fn view(record: &RolloutRecord) -> Option<RolloutView> {
                 machine_id: item.body.order.as_ref().and_then(|order| order.machine),
                 vast_id: item.body.vast_id,
                 dollars_per_h: item.body.order.as_ref().and_then(|order| order.dollars_per_h),
+                billed_dollars_per_h: item.body.order.as_ref().and_then(|order| order.billed),
             })
             .collect(),
     })

@@ -4,7 +4,7 @@
 //! sent. An order is never sent twice: it carries a label of its own, and where no answer came the account's list tells whether it
 //! was taken. Only after readings over several minutes agree that it was not, another offer is tried.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use dwell_clients::{Code, FetchError};
@@ -23,6 +23,13 @@ const REFUSED_MOST: usize = 5;
 const SAME_WAY: usize = 2;
 /// Readings one after the other in which a rental is missing, after which it counts as gone.
 const GONE_AFTER: usize = 3;
+/// A bill that is higher than the offer by more than this share and this much an hour is told. The price of an offer has the disk in it
+/// that was asked for, and traffic is in neither: no more than rounding of disk and cents is between them. Smaller differences are
+/// counted all the same.
+const DEARER_BY_SHARE: f64 = 0.05;
+const DEARER_BY_DOLLARS: f64 = 0.01;
+/// Sums of prices that differ by no more than this are the same, US dollars per hour.
+const NO_DOLLARS: f64 = 1e-9;
 
 /// What was asked. No secret is in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,9 +115,22 @@ pub(crate) struct Order {
     pub(crate) label: String,
     pub(crate) offer: u64,
     pub(crate) machine: Option<u64>,
+    /// As it was offered.
     pub(crate) dollars_per_h: Option<f64>,
     /// Rentals of the account before.
     pub(crate) before: Vec<u64>,
+    /// What vast.ai bills for what it brought, US dollars per hour, as the list told last; `None`: not told yet.
+    #[serde(default)]
+    pub(crate) billed: Option<f64>,
+    /// The highest bill that was told to a person.
+    #[serde(default)]
+    billed_told: Option<f64>,
+    /// What it brought after it had been given up: nobody's, and billed.
+    #[serde(default)]
+    stray: Option<u64>,
+    /// What it brought is gone, by readings that agree: it is not billed any more.
+    #[serde(default)]
+    gone: bool,
 }
 
 impl Order {
@@ -120,6 +140,31 @@ impl Order {
         let on_its_machine = self.machine.is_some() && rental.machine == self.machine;
         labelled || (on_its_machine && !self.before.contains(&rental.vast_id))
     }
+
+    /// What it counts for, US dollars per hour: the offer until a bill is known, and never less than either.
+    fn counts(&self) -> f64 {
+        let offered = self.dollars_per_h.filter(|price| is_price(*price)).unwrap_or(0.0);
+        self.billed.map_or(offered, |billed| billed.max(offered))
+    }
+
+    /// Takes in what the list bills. What to tell of it, where it is much more than was offered, and more than was told before.
+    fn is_billed(&mut self, id: u64, billed: Option<f64>) -> Option<String> {
+        // A bill that is no number, or below nothing, is none.
+        let billed = billed.filter(|price| price.is_finite() && *price >= 0.0)?;
+        self.billed = Some(billed);
+        let offered = self.dollars_per_h.unwrap_or(0.0);
+        let expected = self.billed_told.unwrap_or(offered);
+        if billed <= expected * (1.0 + DEARER_BY_SHARE) + DEARER_BY_DOLLARS {
+            return None;
+        }
+        self.billed_told = Some(billed);
+        Some(format!("{id} is billed at {billed:.2} $/h and was offered at {offered:.2}"))
+    }
+}
+
+/// Whether somebody can rent at this price, US dollars per hour: what is negative, infinite or no number could cost anything.
+pub(crate) fn is_price(dollars_per_h: f64) -> bool {
+    dollars_per_h.is_finite() && dollars_per_h > 0.0
 }
 
 /// What is known of an item.
@@ -184,8 +229,13 @@ impl Item {
         Some(Self { at: record.at, stand: Stand::parse(&record.state)?, body: serde_json::from_str(&record.body).ok()? })
     }
 
-    fn price(&self) -> f64 {
-        self.body.order.as_ref().and_then(|order| order.dollars_per_h).unwrap_or(0.0)
+    /// Orders whose rentals are billed, or may be, beyond what they replace; with vast.ai's number where it is known.
+    fn billed(&self) -> impl Iterator<Item = (Option<u64>, &Order)> {
+        let rented = self.body.vast_id.is_some() || self.stand == Stand::Ordering;
+        let replaced = self.body.old.is_some() && self.stand == Stand::Done;
+        let current = self.body.order.iter().filter(move |order| rented && !replaced && !order.gone);
+        let strays = self.body.given_up.iter().filter(|order| order.stray.is_some() && !order.gone);
+        current.map(|order| (self.body.vast_id, order)).chain(strays.map(|order| (order.stray, order)))
     }
 }
 
@@ -239,6 +289,8 @@ pub(crate) struct Runner<'a, H> {
     looked: Vec<(usize, usize)>,
     /// By item: readings in which its rental was missing.
     missing: Vec<usize>,
+    /// By rental that is not followed any more: the same.
+    unlisted: HashMap<u64, usize>,
     /// Offers that were refused.
     refused: HashSet<u64>,
     refused_in_a_row: usize,
@@ -266,6 +318,7 @@ impl<'a, H: Rents> Runner<'a, H> {
             process: this_process(),
             looked: vec![(0, 0); items.len()],
             missing: vec![0; items.len()],
+            unlisted: HashMap::new(),
             terms,
             items,
             refused: HashSet::new(),
@@ -373,6 +426,11 @@ impl<'a, H: Rents> Runner<'a, H> {
         {
             return Ok(Some(paused));
         }
+        if let Ok(rentals) = &rentals
+            && let Some(paused) = self.bills(rentals)?
+        {
+            return Ok(Some(paused));
+        }
         if let Some(paused) = self.follow(&rentals, may_begin).await? {
             return Ok(Some(paused));
         }
@@ -394,7 +452,11 @@ impl<'a, H: Rents> Runner<'a, H> {
             }
         }
         let first = self.items.iter().find(|item| item.stand == Stand::Failed).map(|item| format!(": {}", item.body.text));
-        parts.join(", ") + &first.unwrap_or_default()
+        let costs = extra(&self.items);
+        let allowed = self.terms.extra_dollars_per_h;
+        let dear = costs > allowed + NO_DOLLARS;
+        let dear = dear.then(|| format!("; over budget: it costs {costs:.2} $/h extra, and {allowed:.2} are allowed"));
+        parts.join(", ") + &first.unwrap_or_default() + &dear.unwrap_or_default()
     }
 
     /// Looks whether orders of which that is not known were taken.
@@ -447,6 +509,61 @@ impl<'a, H: Rents> Runner<'a, H> {
         Ok(None)
     }
 
+    /// Takes in what the list bills for what was rented. What is billed much higher than it was offered is told; where that, or any
+    /// bill that has risen, is more than is allowed, a person decides: nothing is destroyed for its price.
+    fn bills(&mut self, rentals: &[SeenRental]) -> Result<Option<Ended>, ApiError> {
+        let before = extra(&self.items);
+        let mut told = Vec::new();
+        for place in 0..self.items.len() {
+            let (was, vast_id, stand) = {
+                let item = &self.items[place];
+                (item.body.clone(), item.body.vast_id, item.stand)
+            };
+            // Whether what is on its way has gone is found by those who follow it.
+            let is_followed = matches!(stand, Stand::Ordering | Stand::Coming);
+            let body = &mut self.items[place].body;
+            let current = body.order.iter_mut().filter_map(|order| Some((vast_id?, is_followed, order)));
+            let strays = body.given_up.iter_mut().filter_map(|order| Some((order.stray?, false, order)));
+            for (id, is_followed, order) in current.chain(strays) {
+                let Some(rental) = rentals.iter().find(|rental| rental.vast_id == id) else {
+                    if !is_followed {
+                        let readings = self.unlisted.entry(id).or_default();
+                        *readings += 1;
+                        order.gone |= *readings >= GONE_AFTER;
+                    }
+                    continue;
+                };
+                self.unlisted.remove(&id);
+                order.gone = false;
+                told.extend(order.is_billed(id, rental.dollars_per_h).map(|words| (order.clone(), words)));
+            }
+            if self.items[place].body != was {
+                self.put(place, stand, was.text)?;
+            }
+        }
+        for (order, words) in &told {
+            self.note(order, Phase::Incident, words)?;
+        }
+        let now = extra(&self.items);
+        let rose = !told.is_empty() || now > before + NO_DOLLARS;
+        Ok(self.too_dear().filter(|_| rose).map(Ended::Paused))
+    }
+
+    /// What to tell where what was rented costs more than is allowed.
+    fn too_dear(&self) -> Option<String> {
+        let costs = extra(&self.items);
+        if costs <= self.terms.extra_dollars_per_h + NO_DOLLARS {
+            return None;
+        }
+        let each: Vec<String> = self.items.iter().flat_map(Item::billed).map(|(id, order)| words_of(id, order)).collect();
+        Some(format!(
+            "over budget: what it rented costs {costs:.2} $/h extra, and {:.2} are allowed ({}). Nothing more is ordered, and nothing is \
+             destroyed for its price: destroy what is too dear. Resumed, it follows what it has, and orders when that fits again",
+            self.terms.extra_dollars_per_h,
+            each.join("; ")
+        ))
+    }
+
     /// What orders that were given up have brought after all: taken where something still waits for it, else told.
     fn late(&mut self, rentals: &[SeenRental]) -> Result<Option<Ended>, ApiError> {
         let mut known: HashSet<u64> = self.items.iter().filter_map(|item| item.body.vast_id).collect();
@@ -461,27 +578,33 @@ impl<'a, H: Rents> Runner<'a, H> {
                 };
                 rentals.iter().find(of_it).map(|it| it.vast_id)
             };
-            let late = self.items[place].body.given_up.iter().enumerate().find_map(|(nth, order)| Some((nth, brought(order)?)));
-            let Some((nth, id)) = late else { continue };
-            let order = self.items[place].body.given_up[nth].clone();
-            known.insert(id);
-            if self.items[place].stand == Stand::Waiting {
-                let body = &mut self.items[place].body;
-                body.given_up.remove(nth);
-                body.order = Some(order.clone());
-                body.vast_id = Some(id);
-                body.rented_at = Some(self.hands.now());
-                self.note(&order, Phase::Verified, &format!("rented as {id} after all, by the list"))?;
-                self.put(place, Stand::Coming, format!("rented as {id} after all, found by the list"))?;
-                continue;
+            let given_up = self.items[place].body.given_up.iter().enumerate().filter(|(_, order)| order.stray.is_none());
+            let late: Vec<(usize, u64)> = given_up.filter_map(|(nth, order)| Some((nth, brought(order)?))).collect();
+            // Those that are taken leave the list: from its end, so that the others keep their places.
+            for (nth, id) in late.into_iter().rev() {
+                let order = self.items[place].body.given_up[nth].clone();
+                if !known.insert(id) {
+                    continue;
+                }
+                if self.items[place].stand == Stand::Waiting {
+                    let body = &mut self.items[place].body;
+                    body.given_up.remove(nth);
+                    body.order = Some(order.clone());
+                    body.vast_id = Some(id);
+                    body.rented_at = Some(self.hands.now());
+                    self.note(&order, Phase::Verified, &format!("rented as {id} after all, by the list"))?;
+                    self.put(place, Stand::Coming, format!("rented as {id} after all, found by the list"))?;
+                    continue;
+                }
+                let words =
+                    format!("an order that was given up was taken after all: rental {id} is nobody's and is billed; destroy it");
+                self.note(&order, Phase::Incident, &words)?;
+                // It counts against the budget until it is gone.
+                self.items[place].body.given_up[nth].stray = Some(id);
+                let (stand, text) = (self.items[place].stand, self.items[place].body.text.clone());
+                self.put(place, stand, text)?;
+                told.push(id);
             }
-            let words =
-                format!("an order that was given up was taken after all: rental {id} is nobody's and is billed; destroy it");
-            self.note(&order, Phase::Incident, &words)?;
-            self.items[place].body.given_up.remove(nth);
-            let (stand, text) = (self.items[place].stand, self.items[place].body.text.clone());
-            self.put(place, stand, text)?;
-            told.push(id);
         }
         let ids: Vec<String> = told.iter().map(u64::to_string).collect();
         Ok((!ids.is_empty()).then(|| {
@@ -511,6 +634,7 @@ impl<'a, H: Rents> Runner<'a, H> {
                 continue;
             }
             let Some(id) = self.items[place].body.vast_id.filter(|_| self.items[place].stand == Stand::Coming) else { continue };
+            let mut is_gone = false;
             if let Ok(rentals) = rentals {
                 let rental = rentals.iter().find(|rental| rental.vast_id == id);
                 self.missing[place] = if rental.is_some() { 0 } else { self.missing[place] + 1 };
@@ -542,9 +666,13 @@ impl<'a, H: Rents> Runner<'a, H> {
                 Some(it) if it.state == "killed" => {
                     Some(format!("killed: {}", it.kill_reason.as_deref().unwrap_or("no reason told")))
                 }
-                _ if self.items[place].body.seen && self.missing[place] >= GONE_AFTER => Some(GONE.to_owned()),
+                _ if self.items[place].body.seen && self.missing[place] >= GONE_AFTER => {
+                    is_gone = true;
+                    Some(GONE.to_owned())
+                }
                 // What was said to be rented can take a while to be listed.
                 _ if self.missing[place] >= self.patience.readings.max(GONE_AFTER) => {
+                    is_gone = true;
                     let body = &mut self.items[place].body;
                     let order = body.order.clone();
                     body.given_up.extend(order);
@@ -565,6 +693,9 @@ impl<'a, H: Rents> Runner<'a, H> {
                 None => None,
             };
             if let Some(why) = failed {
+                if let Some(order) = self.items[place].body.order.as_mut().filter(|_| is_gone) {
+                    order.gone = true;
+                }
                 self.put(place, Stand::Failed, format!("{id} {why}"))?;
                 if let Some(says) = self.is_wave_failing(place, &why) {
                     return Ok(Some(Ended::Paused(says)));
@@ -646,30 +777,39 @@ impl<'a, H: Rents> Runner<'a, H> {
                 return Ok(None);
             }
         };
+        // A person has to decide, even where something under way may give way soon.
+        if let Some(says) = self.too_dear() {
+            // What was destroyed meanwhile counts until readings agree that it is gone.
+            let is_leaving = self.unlisted.values().any(|readings| *readings < GONE_AFTER);
+            return Ok((!is_leaving).then_some(Ended::Paused(says)));
+        }
         let spent = extra(&self.items);
         // On a machine of an order of which that is not known, or that was given up, nothing new could be told apart.
         let orders =
             |item: &'_ Item| item.body.order.iter().chain(&item.body.given_up).filter_map(|it| it.machine).collect::<Vec<_>>();
         let machines: HashSet<u64> = self.items.iter().flat_map(orders).collect();
         let old: HashSet<u64> = self.items.iter().filter_map(|item| item.body.old.as_ref()?.machine).collect();
-        let fits = |offer: &&OfferView| {
-            let price = offer.dollars_per_h.unwrap_or(f64::MAX);
+        let fits = |offer: &OfferView| {
+            // What tells no price that could be paid could cost anything.
+            let price = offer.dollars_per_h.filter(|price| is_price(*price))?;
             // The manager labels nothing: what it rents is found again by its machine alone.
             let findable = !self.terms.through_manager || offer.machine_id.is_some();
-            findable
+            let is_it = findable
                 && offer.why_not.is_empty()
                 && !self.refused.contains(&offer.id)
                 && (self.terms.offer_ids.is_empty() || self.terms.offer_ids.contains(&offer.id))
                 && offer.machine_id.is_none_or(|machine| !machines.contains(&machine) && !old.contains(&machine))
                 && self.terms.dollars_per_proof_max.is_none_or(|most| offer.dollars_per_proof.is_none_or(|it| it <= most))
-                && spent + price <= self.terms.extra_dollars_per_h + 1e-9
+                && spent + price <= self.terms.extra_dollars_per_h + NO_DOLLARS;
+            is_it.then_some(price)
         };
-        let Some(offer) = offers.iter().find(fits) else {
+        let Some((offer, price)) = offers.iter().find_map(|offer| Some((offer, fits(offer)?))) else {
             // While something is under way there may be room later.
             if under_way > 0 {
                 return Ok(None);
             }
-            let cheapest = offers.iter().filter(|it| it.why_not.is_empty()).filter_map(|it| it.dollars_per_h).reduce(f64::min);
+            let can_work = offers.iter().filter(|it| it.why_not.is_empty());
+            let cheapest = can_work.filter_map(|it| it.dollars_per_h).filter(|it| is_price(*it)).reduce(f64::min);
             let says = match cheapest {
                 Some(price) => format!(
                     "no offer fits: {} came, the cheapest that can work at {price:.2} $/h; {:.2} $/h extra are allowed, {spent:.2} of it taken",
@@ -680,7 +820,6 @@ impl<'a, H: Rents> Runner<'a, H> {
             };
             return Ok(Some(Ended::Paused(says)));
         };
-        let price = offer.dollars_per_h.unwrap_or(0.0);
         let credit = match self.hands.credit().await {
             Ok(credit) => credit,
             Err(error) => {
@@ -689,10 +828,16 @@ impl<'a, H: Rents> Runner<'a, H> {
             }
         };
         if let Some((credit, spends)) = credit {
-            let lasts_h = credit / (spends + price).max(1e-9);
-            if lasts_h < self.terms.credit_lasts_h {
+            let Some(lasts_h) = lasts_h(credit, spends + self.unlisted_price(rentals) + price) else {
+                let text = format!("waits: the account's credit cannot be read (it tells {credit} dollars and {spends} $/h)");
+                self.put(place, Stand::Waiting, text)?;
+                return Ok(None);
+            };
+            // Who is in debt has none for anything.
+            if lasts_h < self.terms.credit_lasts_h || credit <= 0.0 {
                 return Ok(Some(Ended::Paused(format!(
-                    "the credit of {credit:.2} dollars would last {lasts_h:.1} h with one more; {:.1} h are asked for",
+                    "the credit of {credit:.2} dollars would last {:.1} h with one more; {:.1} h are asked for",
+                    lasts_h.max(0.0),
                     self.terms.credit_lasts_h
                 ))));
             }
@@ -701,14 +846,22 @@ impl<'a, H: Rents> Runner<'a, H> {
             label: format!("{LABEL}{}", super::token()?.chars().take(16).collect::<String>()),
             offer: offer.id,
             machine: offer.machine_id,
-            dollars_per_h: offer.dollars_per_h,
+            dollars_per_h: Some(price),
             before: rentals
                 .iter()
                 .filter(|it| it.machine.is_some() && it.machine == offer.machine_id)
                 .map(|it| it.vast_id)
                 .collect(),
+            ..Order::default()
         };
         self.send_order(place, order).await
+    }
+
+    /// What was ordered and is not on the list yet: no sum of the list has it. US dollars per hour.
+    fn unlisted_price(&self, rentals: &[SeenRental]) -> f64 {
+        let is_listed = |id: Option<u64>| id.is_some_and(|id| rentals.iter().any(|rental| rental.vast_id == id));
+        let under_way = self.items.iter().filter(|item| item.stand.is_under_way());
+        under_way.flat_map(Item::billed).filter(|(id, _)| !is_listed(*id)).map(|(_, order)| order.counts()).sum()
     }
 
     async fn send_order(&mut self, place: usize, order: Order) -> Result<Option<Ended>, ApiError> {
@@ -773,14 +926,23 @@ impl<'a, H: Rents> Runner<'a, H> {
 
 /// What new ones cost an hour while what they replace is still there; of a deployment, all of them. US dollars.
 pub(crate) fn extra(items: &[Item]) -> f64 {
-    let counts = |item: &&Item| {
-        let rented = item.body.vast_id.is_some() || item.stand == Stand::Ordering;
-        let replaced = item.body.old.is_some() && item.stand == Stand::Done;
-        let text = &item.body.text;
-        let gone = item.stand == Stand::Failed && (text.contains(GONE) || text.contains(NEVER_CAME));
-        rented && !replaced && !gone
-    };
-    items.iter().filter(counts).map(Item::price).sum()
+    // Without this an empty sum is -0.0.
+    items.iter().flat_map(Item::billed).map(|(_, order)| order.counts()).fold(0.0, |sum, price| sum + price)
+}
+
+/// How long a credit lasts, hours; below 0 where it is a debt. `None` where that cannot be told: what is no number is no credit.
+pub(crate) fn lasts_h(credit: f64, dollars_per_h: f64) -> Option<f64> {
+    let known = credit.is_finite() && dollars_per_h.is_finite() && dollars_per_h >= 0.0;
+    known.then(|| credit / dollars_per_h.max(NO_DOLLARS))
+}
+
+fn words_of(id: Option<u64>, order: &Order) -> String {
+    let name = id.map_or_else(|| place_of(order), |id| id.to_string());
+    let offered = order.dollars_per_h.unwrap_or_default();
+    match order.billed {
+        Some(billed) => format!("{name}: {billed:.2} $/h billed, {offered:.2} offered"),
+        None => format!("{name}: {offered:.2} $/h offered, not known yet what is billed"),
+    }
 }
 
 fn place_of(order: &Order) -> String {

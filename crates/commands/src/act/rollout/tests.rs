@@ -67,6 +67,9 @@ struct Rental {
     lag: usize,
     gone: bool,
     killed: bool,
+    /// What is billed, and readings until that is told.
+    billed: Option<f64>,
+    told_in: usize,
 }
 
 impl Rental {
@@ -108,6 +111,16 @@ struct Double {
     nameless: bool,
     /// What the account tells of its credit, the last one first.
     credit: RefCell<Vec<Credit>>,
+    /// What offers cost, by place.
+    prices: Vec<Option<f64>>,
+    /// What is billed of each order, by its turn, and in how many readings that is told.
+    bills: Vec<(Option<f64>, usize)>,
+    /// Sum that the last list billed for new ones.
+    billed_sum: Cell<f64>,
+    /// What may be billed, where that is watched.
+    budget: Option<f64>,
+    /// Orders beyond a budget that was known to be exceeded, and orders without a price.
+    wrong_orders: RefCell<Vec<String>>,
 }
 
 const OLDS: u64 = 3;
@@ -128,6 +141,8 @@ impl Double {
             lag: 0,
             gone: false,
             killed: false,
+            billed: Some(0.4),
+            told_in: 0,
         };
         Self {
             rentals: RefCell::new((1..=OLDS).map(old).collect()),
@@ -142,6 +157,11 @@ impl Double {
             orders: Cell::new(0),
             nameless: false,
             credit: RefCell::default(),
+            prices: vec![Some(0.4); 40],
+            bills: Vec::new(),
+            billed_sum: Cell::new(0.0),
+            budget: None,
+            wrong_orders: RefCell::default(),
         }
     }
 
@@ -215,7 +235,10 @@ impl Hands for Double {
                 rental.lag -= 1;
                 continue;
             }
+            let told = rental.told_in == 0;
+            rental.told_in = rental.told_in.saturating_sub(1);
             listed.push(SeenRental {
+                dollars_per_h: rental.billed.filter(|_| told),
                 vast_id: rental.id,
                 actual: None,
                 wished: Some(if rental.stopped { "stopped" } else { "running" }.to_owned()),
@@ -224,6 +247,10 @@ impl Hands for Double {
             });
         }
         self.passes(true).await;
+        if read.is_ok() {
+            let bills = listed.iter().filter(|it| it.vast_id > 1_000).filter_map(|it| it.dollars_per_h);
+            self.billed_sum.set(bills.filter(|it| it.is_finite() && *it > 0.0).sum());
+        }
         read.map(|()| listed)
     }
 
@@ -290,6 +317,13 @@ impl Rents for Double {
         let fault = self.fault();
         self.orders.set(self.orders.get() + 1);
         let id = 1_000 + self.orders.get() as u64;
+        if self.budget.is_some_and(|budget| self.billed_sum.get() > budget + 1e-6) {
+            self.wrong_orders.borrow_mut().push(format!("{id} at {} $/h known", self.billed_sum.get()));
+        }
+        if !order.dollars_per_h.is_some_and(|price| price.is_finite() && price > 0.0) {
+            self.wrong_orders.borrow_mut().push(format!("{id} for {:?}", order.dollars_per_h));
+        }
+        let (billed, told_in) = self.bills.get(self.orders.get() - 1).copied().unwrap_or((order.dollars_per_h, 0));
         let done = !matches!(fault, Fault::Swallowed | Fault::Lied | Fault::Refused | Fault::TooOften | Fault::Failed);
         if done {
             self.rentals.borrow_mut().push(Rental {
@@ -302,6 +336,8 @@ impl Rents for Double {
                 lag: self.lag,
                 gone: false,
                 killed: false,
+                billed,
+                told_in,
             });
         }
         let answer = match fault {
@@ -319,7 +355,8 @@ impl Rents for Double {
     async fn market(&self, _: &Terms) -> Result<Vec<OfferView>, ApiError> {
         let taken: HashSet<u64> = self.live().iter().map(|it| it.machine).collect();
         let machine = |offer: OfferView| OfferView { machine_id: offer.machine_id.filter(|_| !self.nameless), ..offer };
-        Ok((0..40).filter(|n| !taken.contains(&(500 + n))).map(|n| machine(offer(7_000 + n, 500 + n, 0.4))).collect())
+        let offers = (0_u64..).zip(&self.prices).filter(|(n, _)| !taken.contains(&(500 + n)));
+        Ok(offers.map(|(n, price)| machine(offer(7_000 + n, 500 + n, *price))).collect())
     }
 
     async fn standings(&self) -> Result<Vec<Standing>, ApiError> {
@@ -341,12 +378,12 @@ impl Rents for Double {
     }
 }
 
-fn offer(id: u64, machine: u64, dollars_per_h: f64) -> OfferView {
+fn offer(id: u64, machine: u64, dollars_per_h: Option<f64>) -> OfferView {
     let told = serde_json::json!({
-        "id": id, "machine_id": machine, "dollars_per_h": dollars_per_h, "rented_before": 0, "proved_before": 0,
+        "id": id, "machine_id": machine, "rented_before": 0, "proved_before": 0,
         "stuck_before": 0, "why_not": [],
     });
-    serde_json::from_value(told).unwrap()
+    OfferView { dollars_per_h, ..serde_json::from_value(told).unwrap() }
 }
 
 fn terms(at_once: usize) -> Terms {
@@ -382,8 +419,15 @@ fn replacing(count: u64) -> Vec<Option<OldOne>> {
 /// Plays a rollout to its end: whenever Dwell dies it is begun anew, whenever it pauses it is resumed a few times.
 fn play(double: &Double, terms: &Terms, olds: Vec<Option<OldOne>>) -> (Vec<Item>, RolloutRecord, Vec<String>) {
     let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
-    let kept = record(("r".into(), "http://m".into(), None), terms, &items(olds, double.now()), double.now());
-    journal.lock().unwrap().add_rollout(&kept).unwrap();
+    journal.lock().unwrap().add_rollout(&record_of(double, terms, olds)).unwrap();
+    play_on(double, &journal)
+}
+
+fn record_of(double: &Double, terms: &Terms, olds: Vec<Option<OldOne>>) -> RolloutRecord {
+    record(("r".into(), "http://m".into(), None), terms, &items(olds, double.now()), double.now())
+}
+
+fn play_on(double: &Double, journal: &Journal) -> (Vec<Item>, RolloutRecord, Vec<String>) {
     let patience = Patience { between_s: 15.0, readings: 8, tries: 3, leaves_open: false };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut said = Vec::new();
@@ -393,7 +437,7 @@ fn play(double: &Double, terms: &Terms, olds: Vec<Option<OldOne>>) -> (Vec<Item>
             break;
         }
         journal.lock().unwrap().set_rollout("r", &["paused"], "going", "", &kept.process).unwrap();
-        let runner = Runner::new(double, &journal, patience, &kept).unwrap();
+        let runner = Runner::new(double, journal, patience, &kept).unwrap();
         runtime.block_on(async {
             tokio::select! {
                 ran = runner.run(Arc::new(|| Ok(()))) => ran.unwrap(),
@@ -486,6 +530,77 @@ fn no_more_is_spent_than_is_allowed() {
     assert_eq!(items.iter().filter(|it| it.stand == Stand::Done).count(), 2);
 }
 
+/// Offered at 0.35 and billed at 5.00: the first bill stops it, and nothing more is ordered however often it is resumed.
+#[test]
+fn what_is_billed_counts_and_not_what_was_offered() {
+    let dear = |told_in| Double {
+        prices: vec![Some(0.35); 40],
+        bills: vec![(Some(5.0), told_in); 9],
+        budget: Some(1.2),
+        ..Double::new(vec![], vec![], 0, None)
+    };
+    let within = Terms { extra_dollars_per_h: 1.2, ..terms(1) };
+    let double = dear(0);
+    let (items, record, said) = play(&double, &within, vec![None; 3]);
+    assert_eq!((double.orders.get(), record.state.as_str()), (1, "paused"), "{said:?}");
+    let says = "over budget: what it rented costs 5.00 $/h extra, and 1.20 are allowed (1001: 5.00 $/h billed, 0.35 offered)";
+    assert!(said[0].starts_with(says) && said[1].starts_with(says), "{said:?}");
+    assert_eq!(said.last().unwrap(), "1001 is billed at 5.00 $/h and was offered at 0.35");
+    assert_eq!((items[0].stand, items[1].stand), (Stand::Done, Stand::Waiting), "what runs is followed, and nothing destroyed");
+    // A bill that comes late is counted when it comes; till then the offer counts.
+    let late = dear(4);
+    let (items, record, said) = play(&late, &Terms { at_once: 3, ..within.clone() }, vec![None; 3]);
+    assert_eq!((late.orders.get(), record.state.as_str()), (3, "ended"), "{said:?}");
+    assert_eq!(record.says, "3 of 3 done; over budget: it costs 15.00 $/h extra, and 1.20 are allowed");
+    assert!((extra(&items) - 15.0).abs() < 1e-9 && said.len() == 3, "{said:?}");
+    // Destroyed by a person, it counts no more: the rest is ordered.
+    let double = Double { bills: vec![(Some(5.0), 0)], ..dear(0) };
+    let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
+    let kept = record_of(&double, &within, vec![None; 3]);
+    journal.lock().unwrap().add_rollout(&kept).unwrap();
+    let (_, record, _) = play_on(&double, &journal);
+    assert_eq!((double.orders.get(), record.state.as_str()), (1, "paused"));
+    double.rentals.borrow_mut().iter_mut().filter(|it| it.id == 1_001).for_each(|it| it.gone = true);
+    let (items, record, said) = play_on(&double, &journal);
+    assert_eq!((double.orders.get(), record.says.as_str()), (3, "3 of 3 done"), "{said:?}");
+    assert!((extra(&items) - 0.7).abs() < 1e-9, "{items:?}");
+}
+
+/// Where an old one is replaced by what is billed higher, a person decides; resumed, the old one goes, and nothing counts extra.
+#[test]
+fn a_dear_replacement_is_told_before_the_old_one_goes() {
+    let double = Double { bills: vec![(Some(5.0), 2)], ..Double::new(vec![], vec![], 0, None) };
+    let (items, record, said) = play(&double, &terms(1), replacing(1));
+    assert!(said[0].contains("over budget: what it rented costs 5.00 $/h extra, and 0.90 are allowed"), "{said:?}");
+    assert_eq!((record.says.as_str(), extra(&items)), ("1 of 1 done", 0.0));
+}
+
+/// A bill a little above its offer is counted, and nobody is bothered with it.
+#[test]
+fn a_bill_within_the_margin_is_counted_and_not_told() {
+    let double = Double { bills: vec![(Some(0.42), 0); 2], ..Double::new(vec![], vec![], 0, None) };
+    let (items, _, said) = play(&double, &Terms { extra_dollars_per_h: 0.9, ..terms(1) }, vec![None; 2]);
+    assert_eq!((double.orders.get(), said.len()), (2, 0), "{said:?}");
+    assert!((extra(&items) - 0.84).abs() < 1e-9);
+    // A bill that is none lowers nothing.
+    for none in [Some(-3.0), Some(f64::NAN), Some(f64::INFINITY), None] {
+        let double = Double { bills: vec![(none, 0)], ..Double::new(vec![], vec![], 0, None) };
+        let (items, _, _) = play(&double, &terms(1), vec![None]);
+        assert!((extra(&items) - 0.4).abs() < 1e-9, "{none:?} {items:?}");
+    }
+}
+
+#[test]
+fn an_offer_without_a_price_is_not_taken() {
+    let none = vec![None, Some(-0.4), Some(0.0), Some(f64::NAN), Some(f64::INFINITY), Some(f64::NEG_INFINITY)];
+    let double = Double { prices: none.clone(), ..Double::new(vec![], vec![], 0, None) };
+    let (_, _, said) = play(&double, &terms(1), replacing(1));
+    assert_eq!((double.orders.get(), said[0].as_str()), (0, "no offer can work: 6 came"));
+    let double = Double { prices: none.into_iter().chain([Some(0.4)]).collect(), ..Double::new(vec![], vec![], 0, None) };
+    let (items, record, _) = play(&double, &terms(1), replacing(1));
+    assert_eq!((record.says.as_str(), items[0].body.order.as_ref().unwrap().offer), ("1 of 1 done", 7_006));
+}
+
 #[test]
 fn an_order_without_an_answer_is_found_and_not_sent_again() {
     for fault in [Fault::Lost, Fault::FailedAndDone, Fault::Unnumbered] {
@@ -564,6 +679,15 @@ fn a_credit_that_is_short_or_cannot_be_read_is_not_spent() {
     *short.credit.borrow_mut() = vec![Ok(Some((10.0, 3.0))); 99];
     let (_, _, said) = play(&short, &within, replacing(1));
     assert!(short.orders.get() == 0 && said[0].contains("would last 2.9 h with one more"), "{said:?}");
+    // A debt is no credit, and what is no number is not told.
+    let debt = Double::new(vec![], vec![], 0, None);
+    *debt.credit.borrow_mut() = vec![Ok(Some((-10.0, 3.0))); 99];
+    let (_, _, said) = play(&debt, &terms(1), replacing(1));
+    assert!(debt.orders.get() == 0 && said[0].contains("the credit of -10.00 dollars would last 0.0 h"), "{said:?}");
+    let odd = Double::new(vec![], vec![], 0, None);
+    *odd.credit.borrow_mut() = vec![Ok(Some((f64::NAN, 3.0))), Ok(Some((100.0, -3.0))), Ok(Some((100.0, f64::INFINITY)))];
+    let (_, record, _) = play(&odd, &within, replacing(1));
+    assert!(record.says == "1 of 1 done" && odd.now_s.get() > 3.0 * 15.0, "{record:?}");
     // Not told for a while: it waits until it is.
     let late = Double::new(vec![], vec![], 0, None);
     *late.credit.borrow_mut() = vec![Err(error(Code::VastSilent)); 8];
@@ -630,7 +754,35 @@ fn dying_at_any_call_deploys_nothing_twice() {
     }
 }
 
+fn a_price() -> impl Strategy<Value = Option<f64>> {
+    let odd = [None, Some(0.0), Some(-0.4), Some(f64::NAN), Some(f64::INFINITY), Some(f64::NEG_INFINITY)];
+    prop_oneof![4 => (0.05..1.5_f64).prop_map(Some), 1 => prop::sample::select(odd.to_vec())]
+}
+
 proptest! {
+    /// Whatever is offered and billed, and however late that is told: no order is sent once the bills that are known exceed the
+    /// budget, and none without a price of its own; whatever goes wrong with calls, and wherever Dwell dies.
+    #[test]
+    fn nothing_is_ordered_beyond_a_budget_that_is_known_to_be_exceeded(
+        prices in prop::collection::vec(a_price(), 0..40),
+        bills in prop::collection::vec((prop_oneof![a_price(), (0.0..9.0_f64).prop_map(Some)], 0usize..60), 0..12),
+        budget in 0.1..3.0_f64,
+        faults in prop::collection::vec(0usize..FAULTS.len(), 0..8),
+        blind in prop::collection::vec(prop::bool::weighted(0.2), 0..40),
+        lag in 0usize..3,
+        call in 0usize..300,
+        at_once in 1usize..4,
+        through_manager: bool,
+    ) {
+        let faults: Vec<Fault> = faults.into_iter().map(|it| FAULTS[it]).collect();
+        let crash = Crash { call, after_its_effect: call % 2 == 0 };
+        let double = Double { prices, bills, budget: Some(budget), ..Double::new(faults, blind, lag, Some(crash)) };
+        let terms = Terms { extra_dollars_per_h: budget, through_manager, ..terms(at_once) };
+        let (items, _, said) = play(&double, &terms, vec![None; 5]);
+        prop_assert!(double.wrong_orders.borrow().is_empty(), "{:?} of {budget}: {said:?}", double.wrong_orders.borrow());
+        check(&double, &items, &said)?;
+    }
+
     /// Whatever goes wrong with calls and readings, and wherever Dwell dies: nothing is rented that nobody knows of, nothing is ended
     /// before its replacement runs.
     #[test]
