@@ -2557,6 +2557,8 @@ dto! {
     Patch {
         /// Rises by one; a hole means that something was missed and all must be asked for anew.
         seq: u64,
+        /// Names the watch: another one, over another fleet or the same, has another name. What was planned in one is void in the next.
+        run: String,
         /// Everything but the instances.
         head: FleetView,
         /// Instances that are new or have changed.

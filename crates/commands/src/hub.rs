@@ -17,6 +17,8 @@ pub struct Hub(Arc<Mutex<Inner>>);
 #[derive(Debug, Default)]
 struct Inner {
     seq: u64,
+    /// Of the watch that is seen.
+    run: u64,
     head: Option<FleetView>,
     rows: HashMap<String, InstanceRow>,
     windows: Vec<mpsc::Sender<Patch>>,
@@ -32,8 +34,14 @@ impl Hub {
         let (sender, receiver) = mpsc::channel(WAITING_MAX);
         let mut inner = self.inner();
         if let Some(head) = inner.head.clone() {
-            let whole =
-                Patch { seq: inner.seq, head, upsert: inner.rows.values().cloned().collect(), removed: Vec::new(), whole: true };
+            let whole = Patch {
+                seq: inner.seq,
+                run: inner.run.to_string(),
+                head,
+                upsert: inner.rows.values().cloned().collect(),
+                removed: Vec::new(),
+                whole: true,
+            };
             let _ = sender.try_send(whole);
         }
         inner.windows.push(sender);
@@ -45,9 +53,14 @@ impl Hub {
         self.inner().head.is_none()
     }
 
-    /// Another fleet is watched from now on: the next view is sent whole.
+    /// Another fleet is watched from now on, or the same one anew: the next view is sent whole, and what was planned before is void.
     pub(crate) fn reset(&self) {
         let mut inner = self.inner();
+        // Another backend in this one's place has other names for its watches, as far as can be.
+        inner.run = match inner.run {
+            0 => u64::from(std::process::id()) << 20,
+            run => run + 1,
+        };
         inner.head = None;
         inner.rows.clear();
     }
@@ -66,7 +79,8 @@ impl Hub {
         }
         inner.seq += 1;
         inner.head = Some(view.clone());
-        let patch = Patch { seq: inner.seq, head: view, upsert, removed: left.into_keys().collect(), whole };
+        let patch =
+            Patch { seq: inner.seq, run: inner.run.to_string(), head: view, upsert, removed: left.into_keys().collect(), whole };
         inner.windows.retain(|window| !window.is_closed());
         for window in &inner.windows {
             let _ = window.try_send(patch.clone());

@@ -3668,6 +3668,10 @@ export type Patch = {
  */
 seq: number, 
 /**
+ * Names the watch: another one, over another fleet or the same, has another name. What was planned in one is void in the next.
+ */
+run: string, 
+/**
  * Everything but the instances.
  */
 head: FleetView, 

@@ -2,6 +2,7 @@
 
 import type { Acts, AllowActing, PlanRequest, PlanView } from "../api/generated";
 import { toast } from "svelte-sonner";
+import { untrack } from "svelte";
 import { api } from "../api/generated";
 import { attempt } from "./attempt";
 import { fleet } from "./fleet.svelte";
@@ -36,12 +37,17 @@ class Acting {
     return this.acts?.acts.filter((act) => !act.done).length ?? 0;
   }
 
-  #watched = $derived(fleet.head?.watching.name);
+  #watched = $derived(fleet.run);
   /** Whether, and not of what: what depends on it is not done again with every reading. */
   #busy = $derived(this.underWay > 0);
 
   /** Reads the journal as long as something is watched. Ends with the component that began it. */
   follow() {
+    // What was being planned was planned for a fleet that is not on the screen any more.
+    $effect(() => {
+      void this.#watched;
+      return () => untrack(() => this.end());
+    });
     $effect(() => {
       const watched = this.#watched;
       const busy = this.#busy;
@@ -111,6 +117,16 @@ class Acting {
     this.#asked += 1;
     this.plan = undefined;
     this.request = undefined;
+  }
+
+  /** The watch has ended: its dialogs close, and its journal is not the next one's. */
+  private end() {
+    const had = this.plan !== undefined || this.asking;
+    this.leave();
+    this.asking = false;
+    this.acts = undefined;
+    this.#endsAt = this.leftS = null;
+    if (had) toast.info("The dialog was closed", { description: "It was of the fleet that was watched before. Nothing was done." });
   }
 
   /** Gives write access for a time: the confirmed step of its own. */

@@ -10,6 +10,8 @@ class FleetState {
   head = $state.raw<FleetView | undefined>();
   /** The instances, in no order. */
   rows = $state.raw<InstanceRow[]>([]);
+  /** Names the watch that is seen: what was planned in another one is void. */
+  run = $state.raw<string | undefined>();
   #byId = new Map<string, InstanceRow>();
   #seq = -1;
   #end: (() => void) | undefined;
@@ -36,6 +38,7 @@ class FleetState {
       return;
     }
     this.#seq = patch.seq;
+    this.run = patch.run;
     for (const row of patch.upsert) this.#byId.set(row.id, row);
     for (const id of patch.removed) this.#byId.delete(id);
     this.head = patch.head;
@@ -46,6 +49,7 @@ class FleetState {
   /** Nothing is watched any more. */
   clear() {
     this.#byId.clear();
+    this.run = undefined;
     this.head = undefined;
     this.rows = [];
   }

@@ -26,7 +26,7 @@ const head = (told: Partial<FleetView["connection"]> = {}): FleetView =>
     instances: [],
   }) as unknown as FleetView;
 const row = (id: string) => ({ id, listed: true, dwell_s: 60, entered_at: "2026-03-13T19:59:00Z" }) as InstanceRow;
-const patch = (seq: number, upsert: InstanceRow[], told: Partial<Patch> = {}): Patch => ({ seq, head: head(), upsert, removed: [], whole: false, ...told });
+const patch = (seq: number, upsert: InstanceRow[], told: Partial<Patch> = {}): Patch => ({ seq, run: "1", head: head(), upsert, removed: [], whole: false, ...told });
 
 describe("the copy of what the watcher sees", () => {
   beforeEach(() => {

@@ -2,6 +2,7 @@
 
 import type { RolloutPlan, RolloutRequest, Rollouts, RolloutView } from "../api/generated";
 import { toast } from "svelte-sonner";
+import { untrack } from "svelte";
 import { api } from "../api/generated";
 import { attempt } from "./attempt";
 import { acting } from "./acts.svelte";
@@ -45,10 +46,20 @@ class Rolling {
   }
 
   // What they depend on changes with every reading; they do not.
-  #watched = $derived(fleet.head?.watching.name);
+  #watched = $derived(fleet.run);
   #busy = $derived(this.underWay.some((it) => it.state === "going"));
 
   follow() {
+    // What was being planned was planned for a fleet that is not on the screen any more.
+    $effect(() => {
+      void this.#watched;
+      return () =>
+        untrack(() => {
+          if (this.whom) toast.info("The dialog was closed", { description: "It was of the fleet that was watched before. Nothing was begun." });
+          this.leave();
+          this.all = undefined;
+        });
+    });
     $effect(() => {
       const watched = this.#watched;
       const busy = this.#busy;
@@ -114,7 +125,9 @@ class Rolling {
 
   /** Asks what it would do. */
   async look(terms: Terms) {
-    this.plan = await attempt(api.plan_rollout(this.request(terms)));
+    const [whom, plan] = [this.whom, await attempt(api.plan_rollout(this.request(terms)))];
+    // Its dialog may have been closed, or be another one's by now.
+    if (whom === this.whom) this.plan = plan;
   }
 
   async begin(confirmation: string) {

@@ -14,6 +14,8 @@ vi.mock("../host", async (original) => ({
     asked.push({ name, request });
     if (name === "allow_acting") left = request.allow ? (request.for_s ?? 900) : null;
     if (name === "acts" || name === "allow_acting") return { may_act: left !== null, write_access_left_s: left, standing: false, rules_acting: 0, acts: [] };
+    if (name === "plan") return { token: "t", deed: "kill", sentence: "", steps: [], saves_dollars_per_h: null, destructive: true, confirm_with: "abc", read_only: false };
+    if (name === "plan_rollout") return { token: "r", replaces: [], offers: [], notes: [], confirm_with: "deploy 1", read_only: false };
     if (name === "rollouts") return { rollouts: [] };
     throw { code: "none", message: name, hint: null };
   },
@@ -21,6 +23,7 @@ vi.mock("../host", async (original) => ({
 
 const { fleet } = await import("../state/fleet.svelte");
 const { acting } = await import("../state/acts.svelte");
+const { rolling } = await import("../state/rolling.svelte");
 const StatusLine = (await import("./StatusLine.svelte")).default;
 
 let end: () => void;
@@ -35,14 +38,19 @@ beforeEach(async () => {
   vi.useFakeTimers();
   asked.length = 0;
   left = null;
-  fleet.apply({
-    seq: 1, whole: true, removed: [], upsert: [],
-    head: { watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" }, connection: { state: "ok", last_ok_at: null, next_try_at: null, rows_unusable: 0 } },
-  } as unknown as Patch);
-  end = $effect.root(() => acting.follow());
+  seen("1");
+  end = $effect.root(() => {
+    acting.follow();
+    rolling.follow();
+  });
   render(StatusLine);
   await turn();
 });
+const seen = (run: string) =>
+  fleet.apply({
+    seq: 1, run, whole: true, removed: [], upsert: [],
+    head: { watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" }, connection: { state: "ok", last_ok_at: null, next_try_at: null, rows_unusable: 0 } },
+  } as unknown as Patch);
 afterEach(() => {
   end();
   vi.useRealTimers();
@@ -99,5 +107,44 @@ describe("write access", () => {
     await turn();
     expect(allowed().at(-1)).toEqual({ allow: false, for_s: null, standing: false });
     expect(mode()).toBe("read-only");
+  });
+});
+
+describe("another watch", () => {
+  const terms = { count: 1, budget: 1, atOnce: 1, perProof: null, gpu: null, why: "" };
+
+  it("closes what was planned in the one before, though it is over the same fleet", async () => {
+    await acting.ask("kill", ["abcdef"]);
+    rolling.ask({ count: 1 });
+    await rolling.look(terms);
+    acting.asking = true;
+    await turn();
+    expect([acting.plan?.token, rolling.plan?.token, acting.asking]).toEqual(["t", "r", true]);
+    // The whole anew, of the same watch, changes nothing.
+    seen("1");
+    await turn();
+    expect([acting.plan?.token, rolling.plan?.token, acting.asking]).toEqual(["t", "r", true]);
+    seen("2");
+    await turn();
+    expect([acting.plan, acting.request, rolling.plan, rolling.whom, acting.asking]).toEqual([undefined, undefined, undefined, undefined, false]);
+  });
+
+  it("does not get a plan that was asked for in the one before", async () => {
+    rolling.ask({ count: 1 });
+    const [kill, rollout] = [acting.ask("kill", ["abcdef"]), rolling.look(terms)];
+    seen("2");
+    flushSync();
+    await Promise.all([kill, rollout]);
+    await turn();
+    expect([acting.plan, rolling.plan]).toEqual([undefined, undefined]);
+  });
+
+  it("has no write access from the one before", async () => {
+    await acting.allow(900);
+    await turn();
+    left = null;
+    seen("2");
+    await turn();
+    expect(acting.mayAct).toBe(false);
   });
 });
