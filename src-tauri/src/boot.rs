@@ -14,7 +14,7 @@ pub(crate) fn start_log(app: &App) -> anyhow::Result<tracing_appender::non_block
     let (writer, guard) = tracing_appender::non_blocking(files);
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("DWELL_LOG").unwrap_or_else(|_| EnvFilter::new("warn,dwell=info")))
-        .with_writer(writer)
+        .with_writer(move || dwell_commands::Redacting(writer.clone()))
         .with_ansi(false)
         .init();
     Ok(guard)

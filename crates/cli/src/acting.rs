@@ -88,7 +88,7 @@ pub(crate) fn asked(words: &str, what: &str) -> anyhow::Result<String> {
         bail!("{what}: give --yes where it is meant so");
     }
     let mut terminal = std::io::stderr().lock();
-    write!(terminal, "Type {words} to do it: ")?;
+    write!(terminal, "Type {} to do it: ", dwell_commands::redacted(words))?;
     terminal.flush()?;
     let mut typed = String::new();
     std::io::stdin().read_line(&mut typed)?;

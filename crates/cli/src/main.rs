@@ -20,9 +20,11 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
+    // Whether it is used or not: it stands in nothing that this process writes.
+    dwell_commands::keep_environment_secret();
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("DWELL_LOG").unwrap_or_else(|_| "off".into()))
-        .with_writer(std::io::stderr)
+        .with_writer(|| dwell_commands::Redacting(std::io::stderr()))
         .init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,

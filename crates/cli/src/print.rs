@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use comfy_table::{Attribute, Cell, Color, ContentArrangement, Table, presets};
 use dwell_commands::ApiError;
 use dwell_commands::dto::*;
-use dwell_commands::is_plain;
 use dwell_commands::words::duration;
+use dwell_commands::{is_plain, redacted};
 use serde::Serialize;
 
 use crate::list::{Form, List};
@@ -15,7 +15,8 @@ use crate::list::{Form, List};
 /// Writes to standard output. A closed pipe ends the program quietly: whoever read has seen enough.
 pub(crate) fn out(text: &str) {
     let mut stdout = std::io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
+    let written =
+        stdout.write_all(redacted(text).as_bytes()).and_then(|()| stdout.write_all(b"\n")).and_then(|()| stdout.flush());
     if let Err(error) = written {
         let code = if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 1 };
         std::process::exit(code);
@@ -24,7 +25,7 @@ pub(crate) fn out(text: &str) {
 
 /// Writes a remark to standard error, with the time: some are read hours later.
 pub(crate) fn remark(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}  {text}", local(dwell_commands::now()));
+    let _ = writeln!(std::io::stderr().lock(), "{}  {}", local(dwell_commands::now()), redacted(text));
 }
 
 /// One object, or one object a line where the output goes on, as JSON that is safe to show in a terminal: whatever is not plain is escaped.

@@ -46,6 +46,9 @@ mod money;
 #[path = "parts/real.rs"]
 mod real;
 
+#[path = "parts/secrets.rs"]
+mod secrets;
+
 #[path = "parts/texts.rs"]
 mod texts;
 

@@ -115,7 +115,7 @@ pub struct FetchError {
 
 impl FetchError {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), status: None }
+        Self { code, message: dwell_fleet::redacted(&message.into()).into_owned(), status: None }
     }
 
     pub(crate) fn timed_out(limit: Duration) -> Self {

@@ -7,6 +7,7 @@
 mod error;
 mod manager;
 mod request;
+mod secret;
 mod ssh;
 mod tunnel;
 mod vast;
@@ -16,6 +17,7 @@ pub use dwell_wire::probe_script;
 pub use error::{Code, FetchError};
 pub use manager::{Answered, Limits, ManagerClient, is_address};
 pub use request::{Call, Method, SIMULATED_HEADER};
+pub use secret::redact;
 pub use ssh::{ProbeRun, Ssh, SshTarget, probe_by_hand};
 pub use tunnel::{Tunnel, TunnelState};
 pub use vast::{Create, OfferQuery, VAST_ADDRESS, VastClient, VastListed, VastOffer, VastUser};

@@ -9,6 +9,7 @@ use reqwest::Url;
 use serde::de::DeserializeOwned;
 
 use crate::request::read;
+use crate::secret::without_secrets;
 use crate::{Call, Code, FetchError, Method, SIMULATED_HEADER, Ssh, SshTarget, Tunnel};
 
 /// Limits of every call.
@@ -163,7 +164,8 @@ impl ManagerClient {
             }
             Err(_) => return Err(FetchError::timed_out(within)),
         };
-        Ok(Answered { value: read(status, &body)?, simulated, bytes: body.len() })
+        let bytes = body.len();
+        Ok(Answered { value: read(status, &without_secrets(body))?, simulated, bytes })
     }
 
     async fn exchange(&self, mut url: Url, call: &Call) -> Result<(u16, Option<String>, Vec<u8>), FetchError> {

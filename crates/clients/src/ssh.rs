@@ -11,6 +11,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use dwell_fleet::look::{Reach, SshAddress};
+use dwell_fleet::{redacted, redacted_bytes};
 use dwell_wire as wire;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
@@ -353,7 +354,8 @@ async fn finish(mut child: Child, within: Duration) -> Result<Ended, FetchError>
             None
         }
     };
-    let words = String::from_utf8_lossy(&words).trim().to_owned();
+    let words = redacted(String::from_utf8_lossy(&words).trim()).into_owned();
+    let output = redacted_bytes(&output).into_owned();
     Ok(Ended { code, output, words, in_time, too_much: read == Some(Read::TooMuch) })
 }
 

@@ -287,7 +287,7 @@ async fn listen_to(stderr: ChildStderr, shared: &Shared) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let text = String::from_utf8_lossy(&line).trim().to_owned();
+        let text = dwell_fleet::redacted(String::from_utf8_lossy(&line).trim()).into_owned();
         if text.contains("open failed") {
             shared.refused.send_modify(|count| *count += 1);
             continue;

@@ -15,6 +15,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
+use crate::secret::redact;
 use crate::{Code, FetchError, Limits, VastList, VastPages};
 
 /// Where vast.ai answers.
@@ -24,10 +25,6 @@ pub const VAST_ADDRESS: &str = "https://console.vast.ai";
 const WITHIN: Duration = Duration::from_secs(30);
 /// Pauses after being told that it was too often. vast.ai tells no time to wait.
 const AGAIN_AFTER: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(6)];
-/// Stands where a secret stood.
-const REDACTED: &str = "[a secret]";
-/// A value that rentals get is taken for a secret from this length on, bytes: a shorter one stands in many a word.
-const SECRET_BYTES_MIN: usize = 8;
 /// Longest label, characters.
 const LABEL_CHARACTERS_MAX: usize = 256;
 /// How a rental is reached, as vast.ai's own client asks for it.
@@ -122,8 +119,10 @@ pub struct Create {
     pub disk_gb: f64,
     /// What the container runs at its start.
     pub onstart: Option<String>,
-    /// Its environment; values can be secrets.
+    /// Secrets in its environment: taken out of everything that is written or shown from then on.
     pub env: Vec<(String, SecretString)>,
+    /// The rest of its environment.
+    pub plain_env: Vec<(String, String)>,
 }
 
 /// What is looked for. Filters that are not given are not sent.
@@ -220,16 +219,10 @@ impl VastClient {
             .user_agent(concat!("dwell/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| FetchError::new(Code::NoCertificates, format!("cannot set up HTTPS on this machine: {error}")))?;
+        dwell_fleet::keep_secret(key.expose_secret());
         let at_most = |usual: Duration| limits.within_at_most.map_or(usual, |most| most.min(usual));
         let paces = paces_of(&url);
         Ok(Self { http, base: url, key, paces, within: at_most(WITHIN), log_within: at_most(LOG_WITHIN) })
-    }
-
-    /// What stands in no answer that is used, shown or kept, though the other side says it again: the key, and values that rentals get.
-    fn secrets<'a>(&'a self, sent: Option<&'a Value>) -> Vec<&'a str> {
-        let values = sent.and_then(|body| body["env"].as_object()).into_iter().flat_map(|env| env.values());
-        let secret = values.filter_map(Value::as_str).filter(|value| value.len() >= SECRET_BYTES_MIN);
-        std::iter::once(self.key.expose_secret()).chain(secret).collect()
     }
 
     /// Sends a request. What only reads is sent again after a pause where vast.ai says that it was asked too often.
@@ -269,10 +262,10 @@ impl VastClient {
             request = request.json(body);
         }
         let (status, answer) = self.exchange(request).await?;
-        let secrets = self.secrets(body.as_ref());
+        // What the other side says again of the key and of what rentals get is in no answer that is used, shown or kept.
         let mut value = wire::vast_json(&answer).unwrap_or(Value::Null);
-        redact(&mut value, &secrets);
-        let body = redacted(&String::from_utf8_lossy(&answer), &secrets).into_bytes();
+        redact(&mut value);
+        let body = dwell_fleet::redacted_bytes(&answer);
         if let Some(error) = refusal(status, &value, &body) {
             return Err(error);
         }
@@ -427,8 +420,13 @@ impl VastClient {
             return Err(FetchError::new(Code::Refused, format!("a label has {LABEL_CHARACTERS_MAX} characters at most")));
         }
         self.paces.create.until_ready().await;
+        let secrets = wanted.env.iter().map(|(name, value)| (name, value.expose_secret()));
+        for (_, value) in secrets.clone() {
+            dwell_fleet::keep_secret(value);
+        }
+        let plain = wanted.plain_env.iter().map(|(name, value)| (name, value.as_str()));
         let env: serde_json::Map<String, Value> =
-            wanted.env.iter().map(|(name, value)| (name.clone(), Value::from(value.expose_secret()))).collect();
+            plain.chain(secrets).map(|(name, value)| (name.clone(), Value::from(value))).collect();
         let mut body = json!({
             "client_id": "me",
             "image": wanted.image,
@@ -599,32 +597,6 @@ fn refusal(status: u16, value: &Value, body: &[u8]) -> Option<FetchError> {
         _ => format!("vast.ai answered {status}"),
     };
     Some(FetchError { status: Some(status), ..FetchError::new(code, format!("{told}: {words:?}")) })
-}
-
-/// The text without these secrets.
-fn redacted(text: &str, secrets: &[&str]) -> String {
-    let mut text = text.to_owned();
-    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
-        if text.contains(secret) {
-            text = text.replace(secret, REDACTED);
-        }
-    }
-    text
-}
-
-/// The same for every text in an answer, names included.
-fn redact(value: &mut Value, secrets: &[&str]) {
-    match value {
-        Value::String(text) => *text = redacted(text, secrets),
-        Value::Array(values) => values.iter_mut().for_each(|value| redact(value, secrets)),
-        Value::Object(fields) => {
-            for (name, mut value) in std::mem::take(fields) {
-                redact(&mut value, secrets);
-                fields.insert(redacted(&name, secrets), value);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 #[cfg(test)]

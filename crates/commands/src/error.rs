@@ -20,7 +20,7 @@ pub struct ApiError {
 
 impl ApiError {
     pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into(), hint: None }
+        Self { code: code.to_owned(), message: dwell_fleet::redacted(&message.into()).into_owned(), hint: None }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use dwell_fleet::{SECRET_BYTES_MIN, keep_secret};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::ApiError;
@@ -133,8 +134,10 @@ fn checked(account: &str, key: &SecretString) -> Result<(), ApiError> {
         return Err(ApiError::new("bad-request", format!("a name for the account has 1 to {NAME_CHARACTERS_MAX} characters")));
     }
     let key = key.expose_secret();
-    let plausible = (8..=KEY_CHARACTERS_MAX).contains(&key.len()) && key.chars().all(|letter| letter.is_ascii_graphic());
+    let plausible =
+        (SECRET_BYTES_MIN..=KEY_CHARACTERS_MAX).contains(&key.len()) && key.chars().all(|letter| letter.is_ascii_graphic());
     if plausible {
+        keep_secret(key);
         Ok(())
     } else {
         Err(ApiError::new("bad-key", "that is no API key: it is too short, too long, or has spaces in it"))
@@ -237,7 +240,10 @@ pub(crate) fn key(folder: &Folder, session: &SessionKeys, account: Option<&str>)
         },
     };
     match with_entry(&name, keyring_core::Entry::get_password) {
-        Ok(key) => Ok(Some(SecretString::from(key))),
+        Ok(key) => {
+            keep_secret(&key);
+            Ok(Some(SecretString::from(key)))
+        }
         Err(keyring::Error::NoEntry) => Err(ApiError::new("no-key", format!("the keychain has no key of {name:?} any more"))
             .hint("add it again: dwellctl keys add")),
         Err(error) => Err(unavailable(&error)),
@@ -255,16 +261,65 @@ pub(crate) fn set_variable(name: &str, value: &SecretString) -> Result<(), ApiEr
     if !named || value.expose_secret().is_empty() {
         return Err(ApiError::new("bad-request", "a variable has letters, digits and _ in its name, and a value"));
     }
+    if !keep_secret(value.expose_secret()) {
+        return Err(too_short(name));
+    }
     with_entry(&entry_of(name), |entry| entry.set_password(value.expose_secret())).map_err(|error| unavailable(&error))
+}
+
+/// What is taken out of everything that is written has to be longer than a word.
+fn too_short(name: &str) -> ApiError {
+    ApiError::new("bad-request", format!("the value of {name} is shorter than {SECRET_BYTES_MIN} bytes: it cannot be kept secret"))
+        .hint(format!(
+            "Dwell takes secrets out of all that it writes, and so short a one stands in many a word: choose a longer one, or give it in the clear where it is no secret (--env {name}=VALUE)"
+        ))
+}
+
+/// Words of a variable's name that say that its value is a secret.
+const SECRET_WORDS: [&str; 17] = [
+    "TOKEN",
+    "KEY",
+    "APIKEY",
+    "SECRET",
+    "SECRETS",
+    "PASSWORD",
+    "PASSWORDS",
+    "PASSWD",
+    "PASSPHRASE",
+    "PASS",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "CRED",
+    "CREDS",
+    "AUTH",
+    "PRIVATE",
+    "MNEMONIC",
+];
+
+/// Whether a variable's name says that its value is a secret: by its words, or by how one of them ends (`GITHUBTOKEN`).
+pub(crate) fn looks_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let is_secret = |word: &str| {
+        SECRET_WORDS.contains(&word) || ["TOKEN", "SECRET", "PASSWORD", "APIKEY"].iter().any(|end| word.ends_with(end))
+    };
+    name.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_secret)
 }
 
 /// The value of such a variable.
 pub(crate) fn variable(name: &str) -> Result<SecretString, ApiError> {
     match with_entry(&entry_of(name), keyring_core::Entry::get_password) {
-        Ok(value) => Ok(SecretString::from(value)),
+        Ok(value) if keep_secret(&value) => Ok(SecretString::from(value)),
+        Ok(_) => Err(too_short(name)),
         Err(keyring::Error::NoEntry) => Err(ApiError::new("no-key", format!("the keychain has no value of {name}"))
             .hint(format!("keep one: dwellctl keys set-env {name}"))),
         Err(error) => Err(unavailable(&error)),
+    }
+}
+
+/// Takes what `VAST_API_KEY` holds for a secret, whether it will be used or not.
+pub fn keep_environment_secret() {
+    if let Some(key) = std::env::var_os("VAST_API_KEY") {
+        keep_secret(key.to_string_lossy().trim());
     }
 }
 
@@ -297,6 +352,7 @@ pub(crate) fn of_vastai() -> Result<(SecretString, String), ApiError> {
     for path in files_of_vastai() {
         let small = std::fs::metadata(&path).is_ok_and(|told| told.len() <= KEY_CHARACTERS_MAX as u64);
         if small && let Ok(key) = std::fs::read_to_string(&path) {
+            keep_secret(key.trim());
             return Ok((SecretString::from(key.trim().to_owned()), path.display().to_string()));
         }
     }
@@ -333,6 +389,23 @@ mod tests {
             }
             assert_eq!(patiently(|| Ok(1), KEPT_WITHIN).await.unwrap(), 1);
         });
+    }
+
+    #[test]
+    fn names_of_secrets_are_known_by_their_words() {
+        for name in ["TOKEN", "HF_TOKEN", "aws_secret_access_key", "PGPASSWORD", "DB_PASS", "MY-AUTH", "GITHUBTOKEN", "Api.Key"] {
+            assert!(looks_secret(name), "{name}");
+        }
+        for name in ["MONKEY", "BYPASS", "AUTHOR", "KEYBOARD", "MIN_RATE", "PATH", "MAX_TOKENS", "COMPASS_URL", ""] {
+            assert!(!looks_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_short_value_is_no_secret_and_says_so() {
+        let error = set_variable("PIN", &SecretString::from("1234567")).unwrap_err();
+        assert!(error.message.contains("the value of PIN is shorter than 8 bytes"), "{error}");
+        assert!(error.hint.unwrap().contains("--env PIN=VALUE"));
     }
 
     const KEPT_WITHIN: Duration = Duration::from_secs(60);

@@ -31,6 +31,7 @@ mod metrics;
 mod offers;
 mod panels;
 mod play;
+mod redacting;
 mod rentals;
 mod report;
 pub mod scoring;
@@ -51,7 +52,7 @@ pub use dwell_bench as benchmark;
 pub use dwell_bench::predict::{Limit, Prediction};
 pub use dwell_charts::Theme;
 pub use dwell_clients::{Limits, OfferQuery, VAST_ADDRESS, VastClient, VastList, VastListed, VastOffer, VastUser};
-pub use dwell_fleet::{is_plain, plain_letter, words};
+pub use dwell_fleet::{is_plain, keep_secret, plain_letter, redacted, redacted_bytes, words};
 pub use dwell_history::{ExportTable, Imported};
 pub use dwell_simulator::{FaultKind, Parameter, Scenario, Served, Value, World, fault_kinds, scenario_schema, serve, shipped};
 pub use error::ApiError;
@@ -63,9 +64,11 @@ pub const STATES: [&str; 6] = ["loading", "registered", "params_done", "bench_do
 /// Sources of an instance's log that its image is known to ship, and the manager's own.
 pub const LOG_SOURCES: [&str; 6] = ["setup", "benchdaemon", "benchout", "cuzk", "curio", "manager"];
 
+pub use keys::keep_environment_secret;
 pub use look::{Look, Planned, PlannedRollout, Watched, manager_answers};
 pub use metrics::Metrics;
 pub use offers::{managers_needs, offers_of_account};
+pub use redacting::Redacting;
 pub use secrecy::SecretString;
 pub use settings::Folder;
 pub use tables::TableForm;

@@ -19,6 +19,7 @@ pub mod look;
 pub mod over_time;
 mod progress;
 mod rental;
+mod secret;
 mod shown;
 mod snapshot;
 mod survival;
@@ -40,6 +41,7 @@ pub use progress::{
     progress_sources, silence_limit,
 };
 pub use rental::{LIST_FRESH_S, Rental, WrittenOff};
+pub use secret::{REDACTED, SECRET_BYTES_MIN, any_secret, keep_secret, redacted, redacted_bytes};
 pub use shown::{NAME_LETTERS_MAX, WORDS_LETTERS_MAX, is_plain, plain_letter, shown};
 pub use snapshot::{BadHost, Row, Snapshot, VastFacts};
 pub use survival::{Curve, Outcome, Stay};

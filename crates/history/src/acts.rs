@@ -1,6 +1,6 @@
 //! The journal: what was done, by whom, why, and what came of it. It is written before a wish is sent, and only ever added to.
 
-use dwell_fleet::Timestamp;
+use dwell_fleet::{Timestamp, redacted};
 use rusqlite::params;
 
 use crate::{History, HistoryError, ms, time};
@@ -66,7 +66,7 @@ impl History {
     }
 
     fn write_act(&self, entry: &ActEntry) -> Result<(), HistoryError> {
-        let cut = |text: &str| text.chars().take(TEXT_CHARACTERS_MAX).collect::<String>();
+        let cut = |text: &str| redacted(text).chars().take(TEXT_CHARACTERS_MAX).collect::<String>();
         let number = |id: Option<u64>| id.and_then(|id| i64::try_from(id).ok());
         self.connection
             .prepare_cached(
@@ -84,7 +84,7 @@ impl History {
                 entry.simulated.as_deref().unwrap_or(""),
                 entry.deed,
                 entry.deed_text.as_deref().map(cut),
-                entry.target,
+                redacted(&entry.target),
                 entry.uuid,
                 number(entry.vast_id),
                 number(entry.machine),

@@ -1,6 +1,6 @@
 //! What the channels that are asked on purpose have answered, as it came. The machine will be gone; its words are not.
 
-use dwell_fleet::{Key, Timestamp};
+use dwell_fleet::{Key, Timestamp, redacted};
 use rusqlite::params;
 
 use crate::{FleetId, History, HistoryError, ms, time};
@@ -34,6 +34,8 @@ impl History {
         text: &str,
     ) -> Result<bool, HistoryError> {
         let Some(row) = self.row_of(fleet, key) else { return Ok(false) };
+        // Before it is cut: half a secret is none that could be found.
+        let text = redacted(text);
         let kept = &text[..text.floor_char_boundary(ANSWER_BYTES_MAX)];
         let cut = i64::try_from(text.len() - kept.len()).unwrap_or(i64::MAX);
         let transaction = self.connection.transaction()?;

@@ -1,6 +1,6 @@
 //! The log archive: lines joined to what is kept, read in pages.
 
-use dwell_fleet::{Key, LINE_BYTES_MAX, LogLine, Timestamp, merge_tail};
+use dwell_fleet::{Key, LINE_BYTES_MAX, LogLine, Timestamp, merge_tail, redacted};
 use rusqlite::{ToSql, Transaction, params_from_iter};
 
 use crate::{FleetId, History, HistoryError, ms, time};
@@ -117,6 +117,8 @@ impl History {
             .query_map((fleet.0, row, from_ms, fetched.len() as i64 + 1), read_line)?
             .collect::<Result<_, _>>()?;
         known.reverse();
+        // Lines that were kept before a secret was known join those that are read now all the same.
+        known.iter_mut().for_each(|line| line.text = redacted(&line.text).into_owned());
         let cut: Vec<LogLine> = fetched.iter().map(within_limit).collect();
         let merged = merge_tail(&known, &cut, extent == Extent::Whole);
         if merged.gap && extent == Extent::Part {
@@ -224,7 +226,8 @@ fn read_line(row: &rusqlite::Row<'_>) -> Result<LogLine, rusqlite::Error> {
 
 /// A line no longer than is kept, cut at a character.
 fn within_limit(line: &LogLine) -> LogLine {
-    let mut line = line.clone();
+    // Before it is cut: half a secret is none that could be found.
+    let mut line = LogLine { text: redacted(&line.text).into_owned(), ..line.clone() };
     if line.text.len() > LINE_BYTES_MAX {
         line.text.truncate(line.text.floor_char_boundary(LINE_BYTES_MAX));
     }

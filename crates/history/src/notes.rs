@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use dwell_fleet::{Key, Timestamp};
+use dwell_fleet::{Key, Timestamp, redacted};
 use rusqlite::params;
 
 use crate::{FleetId, History, HistoryError, ms, time};
@@ -78,7 +78,7 @@ impl History {
     /// Keeps a note. Where the instance is not in the history, nothing is kept and `false` is returned.
     pub fn add_note(&mut self, fleet: FleetId, key: Key, note: &Note) -> Result<bool, HistoryError> {
         let Some(row) = self.row_of(fleet, key) else { return Ok(false) };
-        let text: String = note.text.chars().take(NOTE_CHARACTERS_MAX).collect();
+        let text: String = redacted(&note.text).chars().take(NOTE_CHARACTERS_MAX).collect();
         let closing = note.closing.as_ref();
         self.connection.execute(
             "INSERT INTO note (instance, at_ms, kind, text, cause, verdict, state, gpu, image, machine)

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use dwell_fleet::{
     FlagChange, Gap, Instance, Key, ManagerRun, ONE_READING_S, Presence, Redated, STATUS_CHARACTERS_MAX, Timestamp, Transition,
+    redacted,
 };
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -227,7 +228,7 @@ fn upsert(
             id,
             uuid,
             vast_id,
-            instance.row.label,
+            instance.row.label.as_deref().map(redacted),
             instance.state.as_str(),
             ms(instance.entered.at),
             instance.entered.basis.as_str(),
@@ -251,7 +252,7 @@ fn upsert(
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(TEXT_CHARACTERS_MAX).collect()
+    redacted(text).chars().take(TEXT_CHARACTERS_MAX).collect()
 }
 
 fn moving(instance: &Instance) -> Moving {
@@ -432,7 +433,7 @@ fn write_flag(transaction: &Transaction<'_>, row: i64, change: &FlagChange, as_o
             .prepare_cached(
                 "INSERT INTO flag (instance, kind, since_ms, raised_ms, reason, certainty) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?
-            .execute(params![row, flag.kind.as_str(), ms(flag.since), as_of, flag.reason, flag.certainty])?;
+            .execute(params![row, flag.kind.as_str(), ms(flag.since), as_of, redacted(&flag.reason), flag.certainty])?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Deployments and rolling replacements, as far as they have come. Every change is on disk when it returns: a process that is killed
 //! leaves what it was about to do.
 
-use dwell_fleet::Timestamp;
+use dwell_fleet::{Timestamp, redacted};
 use rusqlite::{OptionalExtension, params};
 
 use crate::{History, HistoryError, ms, time};
@@ -64,15 +64,15 @@ impl History {
                 rollout.fleet,
                 rollout.simulated.as_deref().unwrap_or(""),
                 rollout.state,
-                rollout.says,
+                redacted(&rollout.says),
                 rollout.process,
-                rollout.terms
+                redacted(&rollout.terms)
             ],
         )?;
         for (place, item) in rollout.items.iter().enumerate() {
             transaction.execute(
                 "INSERT INTO rollout_item (rollout, place, at_ms, state, body) VALUES (?1, ?2, ?3, ?4, ?5)",
-                params![rollout.name, place as i64, ms(item.at), item.state, item.body],
+                params![rollout.name, place as i64, ms(item.at), item.state, redacted(&item.body)],
             )?;
         }
         transaction.commit()?;
@@ -88,7 +88,7 @@ impl History {
                 changed += history
                     .connection
                     .prepare_cached("UPDATE rollout SET state = ?3, says = ?4, process = ?5 WHERE name = ?1 AND state = ?2")?
-                    .execute(params![name, from, state, says, process])?;
+                    .execute(params![name, from, state, redacted(says), process])?;
                 if changed > 0 {
                     break;
                 }
@@ -105,7 +105,7 @@ impl History {
                 .prepare_cached(
                     "UPDATE rollout_item SET at_ms = ?4, state = ?5, body = ?6 WHERE rollout = ?1 AND place = ?2 AND state = ?3",
                 )?
-                .execute(params![name, place as i64, from, ms(item.at), item.state, item.body])?;
+                .execute(params![name, place as i64, from, ms(item.at), item.state, redacted(&item.body)])?;
             Ok(changed > 0)
         })
     }

@@ -38,11 +38,13 @@ struct Args {
 #[expect(clippy::print_stdout, reason = "the one line that a person needs: where to look")]
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    dwell_commands::keep_environment_secret();
     let app = Arc::new(App::new(args.data_dir)?);
     anyhow::ensure!(args.ui.join("index.html").exists(), "no front end in {}; build it: cargo xtask ui", args.ui.display());
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| anyhow::anyhow!("no randomness for a token: {error}"))?;
     let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    dwell_commands::keep_secret(&token);
     let (address, serving) = dwell_web::serve(Arc::clone(&app), &args.ui, &token, args.port).await.context("cannot listen")?;
     app.start(Start::from_arguments(args.simulate, args.speed, args.manager, args.ssh)).await?;
     println!("Dwell at http://{address}/#token={token}");

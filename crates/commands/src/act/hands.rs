@@ -356,20 +356,20 @@ impl Rents for Renter {
             return self.hands.its_manager()?.deploy(&wanted).await;
         }
         let client = self.hands.vast.first().ok_or_else(|| lacking("vast.ai cannot be asked: no key of an account is known"))?;
-        let mut env = Vec::new();
+        let (mut env, mut plain_env) = (Vec::new(), Vec::new());
         for variable in &terms.env {
-            let value = match &variable.value {
-                Some(value) => secrecy::SecretString::from(value.clone()),
+            let name = variable.name.clone();
+            match &variable.value {
+                Some(value) => plain_env.push((name, value.clone())),
                 None => {
-                    let name = variable.name.clone();
-                    let read = keys::patiently(move || keys::variable(&name), KEY_WITHIN).await;
-                    read.map_err(|error| lacking(&error.message))?
+                    let wanted = name.clone();
+                    let read = keys::patiently(move || keys::variable(&wanted), KEY_WITHIN).await;
+                    env.push((name, read.map_err(|error| lacking(&error.message))?));
                 }
-            };
-            env.push((variable.name.clone(), value));
+            }
         }
         if let Some(rate) = min_rate.filter(|_| !terms.env.iter().any(|it| it.name == MIN_RATE)) {
-            env.push((MIN_RATE.to_owned(), secrecy::SecretString::from(format!("{rate:.2}"))));
+            plain_env.push((MIN_RATE.to_owned(), format!("{rate:.2}")));
         }
         let wanted = Create {
             image: terms.image.clone().unwrap_or_default(),
@@ -377,6 +377,7 @@ impl Rents for Renter {
             disk_gb: terms.disk_gb,
             onstart: terms.onstart.clone(),
             env,
+            plain_env,
         };
         client.create(order.offer, &wanted).await
     }

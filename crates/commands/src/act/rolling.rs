@@ -10,6 +10,7 @@ use super::rollout::{self, Item, MayAct, OldOne, Runner, Stand, Terms};
 use super::{Acting, Journal, Leave, PLANS_MAX, Patience, Renter, Scope, TOKEN_S, goes_on, locked, subject, this_process, token};
 use crate::ApiError;
 use crate::dto::*;
+use crate::keys;
 use crate::offers::{DISK_GB, NO_PRICE};
 
 /// Items of one rollout.
@@ -65,6 +66,13 @@ fn terms(request: &RolloutRequest) -> Result<Terms, ApiError> {
     if request.image.is_none() && given {
         return Err(bad("the manager deploys its own image with its own start and environment")
             .hint("name an image to rent straight from vast.ai"));
+    }
+    if let Some(name) = request.env.iter().find(|it| it.value.is_some() && keys::looks_secret(&it.name)).map(|it| &it.name) {
+        return Err(ApiError::new(
+            "secret-in-clear",
+            format!("{name} reads like a secret, and its value would be stored in the clear"),
+        )
+        .hint(format!("keep it in the keychain: dwellctl keys set-env {name}; then give its name alone: --env {name}")));
     }
     if request.onstart.as_ref().is_some_and(|script| script.len() > ONSTART_MAX) {
         return Err(bad(format!("what runs at the start has {ONSTART_MAX} letters at most")));
@@ -165,6 +173,13 @@ pub(crate) fn plan(
                 "without a key of vast.ai the manager's copy of the list tells what was rented: as old as a minute".to_owned(),
             );
         }
+    }
+    let clear: Vec<&str> = terms.env.iter().filter(|it| it.value.is_some()).map(|it| it.name.as_str()).collect();
+    if !clear.is_empty() {
+        notes.push(format!("stored with the rollout as they are, for they are taken for no secrets: {}", clear.join(", ")));
+    }
+    if !terms.env.is_empty() {
+        notes.push("whoever owns a machine can read the whole environment of what runs there".to_owned());
     }
     if let Some(rate) = can.first().and_then(|offer| terms.min_rate_of(offer.dollars_per_h?)) {
         notes.push(format!("the manager kills what proves less than {rate:.1} proofs/h in its benchmark (the first offer)"));
