@@ -14,7 +14,8 @@ use crate::{offers, print};
 ///
 /// Exit codes: 0 done; 1 failed; 2 wrong usage; 3 the manager or vast.ai cannot be reached or understood, or its list is incomplete;
 /// 4 no instance, or more than one, has that id; 5 sent, and not verified yet; 10 something is flagged (only with --fail-on-flag);
-/// 11 what was asked is not known: the manager is blind, or wrote instances off (fleet, diagnose).
+/// 11 what was asked is not known: the manager is blind, or wrote instances off (fleet, diagnose); 12 not all that was seen is stored:
+/// history could not be written (watch).
 #[derive(Debug, Parser)]
 #[command(name = "dwellctl", version, max_term_width = 100)]
 pub(crate) struct Args {

@@ -31,6 +31,8 @@ use crate::vast;
 
 /// Something is flagged, and was asked about.
 const FLAGGED: u8 = 10;
+/// What was seen is not all stored.
+const NOT_STORED: u8 = 12;
 /// What was asked is not known: a condition of the fleet stands that hides it.
 pub(crate) const UNKNOWN: u8 = 11;
 
@@ -357,13 +359,14 @@ async fn watch(
     let mut known: HashMap<String, InstanceRow> = HashMap::new();
     let mut outage = Outage::default();
     let mut conditions = Conditions::default();
+    let mut storing = Storing::default();
     let (mut is_begun, mut has_head) = (false, false);
     loop {
         let (view, is_settled) = tokio::select! {
-            _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
+            _ = tokio::signal::ctrl_c() => return storing.end(&watched, 0).await,
             // What was to be looked at once is looked at once, however long that takes.
             () = tokio::time::sleep_until(end.unwrap_or_else(tokio::time::Instant::now)), if end.is_some() && is_begun => {
-                return Ok(ExitCode::SUCCESS);
+                return storing.end(&watched, 0).await;
             }
             seen = watched.next() => seen?,
         };
@@ -371,6 +374,7 @@ async fn watch(
         if let Some(event) = outage.tell(&view).filter(|_| args.json) {
             print::json(&event, false)?;
         }
+        storing.tell(&view);
         // Before everything is read, what is missing may only be on its way.
         if is_settled {
             conditions.tell(args, &view)?;
@@ -393,8 +397,51 @@ async fn watch(
         known = view.instances.iter().map(|row| (row.id.clone(), row.clone())).collect();
         let is_loud = view.conditions.iter().any(|it| it.severity == "incident");
         if until_flagged && is_settled && (is_loud || view.instances.iter().any(needs_a_person)) {
-            return Ok(ExitCode::from(FLAGGED));
+            return storing.end(&watched, FLAGGED).await;
         }
+    }
+}
+
+/// Says once that what is seen is not stored, and once that it is again.
+#[derive(Debug, Default)]
+struct Storing {
+    is_told: bool,
+    lost: usize,
+}
+
+impl Storing {
+    fn tell(&mut self, view: &FleetView) {
+        let connection = &view.connection;
+        let stops = view.conditions.iter().find(|it| it.kind == "history-not-written");
+        if let (Some(stops), false) = (stops, self.is_told) {
+            remark(&clean(&stops.summary));
+            for line in stops.evidence.iter().chain(&stops.next) {
+                remark(&format!("  {}", clean(line)));
+            }
+        }
+        if stops.is_none() && self.is_told {
+            remark("history is written again: what was held is stored");
+        }
+        self.is_told = stops.is_some();
+        if connection.history_lost > self.lost {
+            self.lost = connection.history_lost;
+            remark(&format!(
+                "{} answers and log lines found no room in memory and are not stored; history has a gap there",
+                self.lost
+            ));
+        }
+    }
+
+    /// The exit code: `code`, unless that is 0 and something that was seen is lost with this process.
+    async fn end(&self, watched: &dwell_commands::Watched, code: u8) -> anyhow::Result<ExitCode> {
+        let (held, lost) = watched.settle_up().await?;
+        if held > 0 {
+            remark(&format!("{held} answers and log lines are not stored and are lost now: history cannot be written"));
+        }
+        if lost > 0 {
+            remark(&format!("{lost} answers and log lines found no room in memory and are not stored"));
+        }
+        Ok(ExitCode::from(if code == 0 && held + lost > 0 { NOT_STORED } else { code }))
     }
 }
 

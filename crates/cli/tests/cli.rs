@@ -30,6 +30,10 @@ mod again;
 #[path = "parts/blind.rs"]
 mod blind;
 
+#[cfg(target_os = "linux")]
+#[path = "parts/full.rs"]
+mod full;
+
 #[path = "parts/hostile.rs"]
 mod hostile;
 

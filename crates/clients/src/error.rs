@@ -59,6 +59,8 @@ pub enum Code {
     SshConfig,
     /// `ssh` failed otherwise.
     SshFailed,
+    /// It answered, and the history of what it says cannot be begun.
+    HistoryFailed,
 }
 
 impl Code {
@@ -92,6 +94,7 @@ impl Code {
             Self::SshUnanswered => "ssh-unanswered",
             Self::SshConfig => "ssh-config-broken",
             Self::SshFailed => "ssh-failed",
+            Self::HistoryFailed => "history-failed",
         }
     }
 

@@ -76,6 +76,7 @@ impl Watched {
             speed: 1.0,
             now: Timestamp::UNIX_EPOCH,
             history_error: None,
+            held: dwell_history::HeldState::default(),
             tunnel: None,
         };
         let hub = Hub::default();

@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use dwell_fleet::{Condition, Fleet, ListNews, LogLine, Outlook, Severity, Timestamp, conditions};
+use dwell_fleet::{Condition, Fleet, ListNews, LogLine, NotStored, Outlook, Severity, Timestamp, conditions};
+use dwell_history::HeldState;
 
 use crate::dto::ConditionView;
 use crate::watch::Watch;
@@ -96,7 +97,7 @@ fn ordered(words: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Everything that is out of order with the fleet that is watched. `now` is the operator's clock.
-pub(crate) fn of(watch: &Watch, now: Timestamp) -> Vec<Condition> {
+pub(crate) fn of(watch: &Watch, held: &HeldState, now: Timestamp) -> Vec<Condition> {
     let (fleet, connection) = (watch.fleet(), watch.connection());
     let log_failure = watch.manager_log_failure().map(dwell_clients::Code::as_str);
     conditions(
@@ -108,6 +109,13 @@ pub(crate) fn of(watch: &Watch, now: Timestamp) -> Vec<Condition> {
             list: &watch.list_log().news,
             log_failure,
             rows_unusable: connection.rows_unusable,
+            not_stored: held.error.as_deref().map(|error| NotStored {
+                error,
+                since: held.since,
+                transitions: held.transitions,
+                lines: held.lines,
+                lost: held.lost(),
+            }),
         },
     )
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dwell_clients::{FetchError, ManagerClient, Tunnel, TunnelState};
+use dwell_clients::{Code, FetchError, ManagerClient, Tunnel, TunnelState};
 use dwell_diagnosis::Check;
 use dwell_fleet::look::{ProverAnswer, SshAddress, VastShown};
 use dwell_fleet::{FlagChange, FlagKind, Fleet, Instance, Key, LogLine, Observed, Presence, Timestamp};
 use dwell_history::{
-    Answer, Appended, Closing, FleetId, History, HistoryError, Limits as HistoryLimits, LogOwner, LogQuery, Note, NoteKind,
+    Answer, Closing, FleetId, Held, HeldState, History, HistoryError, Limits as HistoryLimits, LogOwner, LogQuery, Note, NoteKind,
 };
 use dwell_simulator::Served;
 use tokio::sync::{mpsc, oneshot};
@@ -48,6 +48,8 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 const SLOW_AFTER_FLAG_S: f64 = 300.0;
 /// How often it is looked whether history needs upkeep.
 const KEEP_UP_EVERY: Duration = Duration::from_secs(60);
+/// How often it is tried to write what is held.
+const HELD_TRIED_EVERY: Duration = Duration::from_secs(2);
 /// Questions that may wait for the watcher.
 const ASKS_WAITING_MAX: usize = 64;
 /// How often time is looked at.
@@ -92,7 +94,12 @@ pub(crate) struct Driver {
     pace: Pace,
     name: String,
     under_way: JoinSet<Event>,
-    history_error: Option<String>,
+    /// What could not be written yet. Every write of the watch goes through it.
+    held: Held,
+    /// When it was last tried to write that.
+    held_tried_at: Option<Instant>,
+    /// Why history could not be kept small, where it could not.
+    upkeep_error: Option<String>,
     changed: bool,
     /// A simulation is slowed to real time some time after it last had something new to show.
     slow_on_flag: bool,
@@ -121,7 +128,9 @@ impl Driver {
             pace,
             name,
             under_way: JoinSet::new(),
-            history_error: None,
+            held: Held::default(),
+            held_tried_at: None,
+            upkeep_error: None,
             changed: true,
             slow_on_flag: false,
             slow_at: None,
@@ -229,6 +238,7 @@ impl Driver {
                         self.set_speed(1.0);
                     }
                     self.look_at_tunnel();
+                    self.write_held();
                     self.step(Event::Tick);
                 }
             }
@@ -271,12 +281,14 @@ impl Driver {
         }
     }
 
-    fn step(&mut self, event: Event) {
+    fn step(&mut self, mut event: Event) {
         if let Event::Dashboard(Ok((_, simulated))) = &event
             && *simulated != self.simulated
             && let Err(error) = self.change_identity(simulated.clone())
         {
-            self.history_error = Some(error.to_string());
+            // What another fleet says is never stored under this one's name.
+            let message = format!("another run answers at this address, and its history cannot be begun: {error}");
+            event = Event::Dashboard(Err(FetchError { code: Code::HistoryFailed, message, status: None }));
         }
         let mut events = vec![event];
         while let Some(event) = events.pop() {
@@ -323,28 +335,19 @@ impl Driver {
                 }
                 let fleet = self.watch.fleet();
                 let Some(as_of) = fleet.as_of() else { return };
-                let kept = self.history.record(self.fleet_id, &answer_of(&self.watch, as_of, &observed, &flags));
-                self.note_history(kept.err().map(|error| error.to_string()));
+                self.held.record(&mut self.history, self.fleet_id, &answer_of(&self.watch, as_of, &observed, &flags));
                 self.keep_up(as_of);
                 events.extend(self.accounted());
             }
             Effect::KeepLines { key, lines, whole_buffer, part } => {
-                let kept = keep_lines(&mut self.history, &self.watch, self.fleet_id, key, &lines, (whole_buffer, part));
-                let new = match kept {
-                    Ok(appended) => {
-                        self.note_history(None);
-                        if part && appended.gap {
-                            events.push(Event::Unjoined { key });
-                            return;
-                        }
-                        appended.lines
-                    }
-                    // What cannot be kept is still seen.
-                    Err(error) => {
-                        self.note_history(Some(error.to_string()));
-                        lines
-                    }
-                };
+                let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
+                let run = self.watch.fleet().manager_run().started_at;
+                let kept = self.held.append(&mut self.history, self.fleet_id, owner, &lines, (whole_buffer, part), run);
+                if part && kept.gap {
+                    events.push(Event::Unjoined { key });
+                    return;
+                }
+                let new = kept.lines;
                 if let Some(key) = key {
                     events.push(Event::LinesKept { key, lines: new });
                 }
@@ -408,15 +411,14 @@ impl Driver {
 
     /// Thins old gauges and makes room, a part at a time.
     fn keep_up(&mut self, as_of: Timestamp) {
-        if self.kept_up_at.is_some_and(|at| at.elapsed() < KEEP_UP_EVERY) {
+        if self.held.is_waiting() || self.kept_up_at.is_some_and(|at| at.elapsed() < KEEP_UP_EVERY) {
             return;
         }
         match self.history.upkeep(as_of, self.history_limits) {
-            Ok(done) if done.more => self.kept_up_at = None,
-            Ok(_) => self.kept_up_at = Some(Instant::now()),
+            Ok(done) => (self.kept_up_at, self.upkeep_error) = ((!done.more).then(Instant::now), None),
             Err(error) => {
                 self.kept_up_at = Some(Instant::now());
-                self.note_history(Some(error.to_string()));
+                self.upkeep_error = Some(format!("it cannot be kept small: {error}"));
             }
         }
     }
@@ -446,13 +448,31 @@ impl Driver {
         &self.name
     }
 
-    fn note_history(&mut self, error: Option<String>) {
-        if let Some(error) = &error
-            && self.history_error.as_ref() != Some(error)
-        {
-            tracing::error!(%error, "history is not being kept");
+    /// Tries to write what is held, at most every so often.
+    fn write_held(&mut self) {
+        if !self.held.is_waiting() || self.held_tried_at.is_some_and(|at| at.elapsed() < HELD_TRIED_EVERY) {
+            return;
         }
-        self.history_error = error;
+        self.held_tried_at = Some(Instant::now());
+        self.write_held_now();
+    }
+
+    fn write_held_now(&mut self) {
+        let before = self.held.state().clone();
+        for owner in self.held.retry(&mut self.history) {
+            let key = match owner {
+                LogOwner::Manager => None,
+                LogOwner::Instance(key) => Some(key),
+            };
+            self.step(Event::Unjoined { key });
+        }
+        self.changed |= before != *self.held.state();
+    }
+
+    /// Writes what is held as far as that is possible now, and says what is left and what was lost.
+    fn settle_up(&mut self) -> HeldState {
+        self.write_held_now();
+        self.held.state().clone()
     }
 
     fn set_speed(&mut self, speed: f64) {
@@ -472,7 +492,8 @@ impl Driver {
                 address: self.client.base().to_owned(),
                 speed: self.clock.speed(),
                 now: self.clock.now(),
-                history_error: self.history_error.clone(),
+                history_error: self.held.state().error.clone().or_else(|| self.upkeep_error.clone()),
+                held: self.held.state().clone(),
                 tunnel: self.client.tunnel().map(view::tunnel),
             },
         )
@@ -500,6 +521,7 @@ impl Driver {
             Ask::Report(request, reply) => drop(reply.send(self.report(&request))),
             Ask::Rented(before, reply) => drop(reply.send(self.rented_before(before))),
             Ask::Refresh => self.refresh(),
+            Ask::SettleUp(reply) => drop(reply.send(self.settle_up())),
             Ask::Kept(KeptDeed(deed)) => deed(self),
             Ask::Speed(speed) => {
                 (self.slow_at, self.slow_on_flag) = (None, false);
@@ -573,7 +595,7 @@ impl Driver {
         let closed = |instance: &Instance| {
             history.notes(fleet_id, instance.key, NOTES_MOST).is_ok_and(|notes| incident::is_closed(instance, &notes))
         };
-        incident::incidents(&self.watch, self.clock.now(), closed)
+        incident::incidents(&self.watch, self.held.state(), self.clock.now(), closed)
     }
 
     /// The diagnosis of an instance.
@@ -778,23 +800,6 @@ pub(crate) fn answer_of<'a>(watch: &'a Watch, as_of: Timestamp, observed: &'a Ob
     }
 }
 
-/// Keeps a reading of a log, the manager's own where there is no key.
-pub(crate) fn keep_lines(
-    history: &mut History,
-    watch: &Watch,
-    fleet_id: FleetId,
-    key: Option<Key>,
-    lines: &[LogLine],
-    (whole_buffer, part): (bool, bool),
-) -> Result<Appended, HistoryError> {
-    let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
-    let run = watch.fleet().manager_run().started_at;
-    match part {
-        true => history.append_part(fleet_id, owner, lines, run),
-        false => history.append_lines(fleet_id, owner, lines, whole_buffer, run),
-    }
-}
-
 /// A watch that goes on where the last one over this history stopped.
 pub(crate) fn watch_of(history: &mut History, fleet_id: FleetId, pace: Pace, now: Timestamp) -> Result<Watch, HistoryError> {
     let mut remembered = history.remembered(fleet_id, now)?;
@@ -866,6 +871,8 @@ pub(crate) enum Ask {
     Report(ReportRequest, oneshot::Sender<Result<Report, ApiError>>),
     Rented(Timestamp, oneshot::Sender<Rented>),
     Refresh,
+    /// What is held is written, as far as it can be.
+    SettleUp(oneshot::Sender<HeldState>),
     Speed(f64),
     Kept(KeptDeed),
 }

@@ -55,8 +55,8 @@ dto! {
 
     /// Something out of order with a whole fleet, or with what can be seen of it.
     ConditionView {
-        /// `fleet-written-off`, `manager-never-reached`, `manager-unreachable`, `vast-list-missing`, `vast-list-stale` or
-        /// `rows-unreadable`.
+        /// `fleet-written-off`, `manager-never-reached`, `manager-unreachable`, `vast-list-missing`, `vast-list-stale`,
+        /// `history-not-written` or `rows-unreadable`.
         kind: String,
         /// `incident` (it costs money or proofs now), `blind` (it hides what is asked), `partial` or `passing`.
         severity: String,
@@ -137,6 +137,10 @@ dto! {
         manager_log_error: Option<String>,
         /// Why history could not be written, if it could not.
         history_error: Option<String>,
+        /// Answers and log lines that are held in memory until history can be written.
+        history_held: usize,
+        /// Those that found no room there, and are lost.
+        history_lost: usize,
         /// The SSH tunnel that the manager is reached through, where there is one.
         tunnel: Option<TunnelView>,
     }

@@ -64,6 +64,7 @@ impl From<FetchError> for ApiError {
             }
             Code::NameUnknown => Some("is the name spelt right, or an entry in ~/.ssh/config?"),
             Code::SshConfig => Some("mend it here; the other side was not asked. `ssh -G HOST` shows what is wrong"),
+            Code::HistoryFailed => Some("make room on the disk that has the history; it is tried again by itself"),
             Code::SshFailed => Some("try it in a terminal: ssh -v HOST true"),
             _ => None,
         };

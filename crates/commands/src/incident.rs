@@ -7,7 +7,7 @@ use dwell_diagnosis::{
     NOT_STUCK_YET, Standing, Strength, cause_of, causes, compare, findings,
 };
 use dwell_fleet::{Flag, Fleet, Instance, Presence, State, Timestamp, VastFacts, seconds_between};
-use dwell_history::{Note, NoteKind, SeenBefore};
+use dwell_history::{HeldState, Note, NoteKind, SeenBefore};
 
 use crate::ApiError;
 use crate::conditions;
@@ -237,7 +237,7 @@ fn cohort_view(comparison: &Comparison) -> CohortView {
 }
 
 /// Everything flagged that asks for a person, grouped by verdict, state and leading causes.
-pub(crate) fn incidents(watch: &Watch, now: Timestamp, closed: impl Fn(&Instance) -> bool) -> Incidents {
+pub(crate) fn incidents(watch: &Watch, held: &HeldState, now: Timestamp, closed: impl Fn(&Instance) -> bool) -> Incidents {
     let fleet = watch.fleet();
     let around = watch.around(now);
     type Group<'a> = Vec<(&'a Instance, Diagnosis)>;
@@ -290,7 +290,7 @@ pub(crate) fn incidents(watch: &Watch, now: Timestamp, closed: impl Fn(&Instance
             })
         })
         .collect();
-    let conditions = conditions::shown(fleet, conditions::of(watch, now));
+    let conditions = conditions::shown(fleet, conditions::of(watch, held, now));
     Incidents { incidents, closed: closed_count, conditions, as_of: fleet.as_of() }
 }
 

@@ -47,6 +47,13 @@ impl Watched {
         ask_watch(&self.asks, Ask::Seen).await
     }
 
+    /// Writes what is held back as far as that is possible now. How many answers and log lines are not stored then, and how many of
+    /// those were dropped before: both are lost when this process ends.
+    pub async fn settle_up(&self) -> Result<(usize, usize), ApiError> {
+        let held = ask_watch(&self.asks, Ask::SettleUp).await?;
+        Ok((held.entries(), held.lost()))
+    }
+
     /// Kept log lines. Where they are an instance's, its log is read before others from now on.
     pub async fn logs(&self, request: LogRequest) -> Result<LogPage, ApiError> {
         ask_watch(&self.asks, |reply| Ask::Logs(request, reply)).await?

@@ -73,6 +73,9 @@ pub struct Metrics {
     flagged: Family<ByFlag, Gauge>,
     log_channel: Family<ByHealth, Gauge>,
     condition: Family<ByKind, Gauge>,
+    history_writable: Gauge,
+    history_held: Gauge,
+    history_lost: Counter,
     money: Family<ByUse, Number>,
     proofs: Number,
     per_proof: Number,
@@ -128,8 +131,14 @@ impl Default for Metrics {
             ),
             condition: metric!(
                 "condition",
-                "Whether a condition of the whole fleet stands: fleet-written-off, manager-never-reached, manager-unreachable, vast-list-missing, vast-list-stale, rows-unreadable"
+                "Whether a condition of the whole fleet stands: fleet-written-off, manager-never-reached, manager-unreachable, vast-list-missing, vast-list-stale, history-not-written, rows-unreadable"
             ),
+            history_writable: metric!("history_writable", "Whether what is seen can be stored"),
+            history_held: metric!(
+                "history_held_entries",
+                "Answers and log lines that are held in memory until history can be written"
+            ),
+            history_lost: metric!("history_lost_entries", "Answers and log lines that found no room in memory and are lost"),
             money: metric!(
                 "cost_per_hour",
                 "US dollars an hour by what they buy: proving, waiting, stalled, leaking, unknown (billed or not); no series where it is not known",
@@ -173,11 +182,17 @@ impl Metrics {
         before.readings = readings;
         let is_up = view.connection.state == "ok";
         self.up.set(i64::from(is_up));
+        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        let not_stored = dwell_fleet::ConditionKind::NotStored.as_str();
+        self.history_writable.set(i64::from(!view.conditions.iter().any(|it| it.kind == not_stored)));
+        self.history_held.set(count(view.connection.history_held));
+        let lost = view.connection.history_lost as u64;
+        self.history_lost.inc_by(lost.checked_sub(self.history_lost.get()).unwrap_or(lost));
         self.condition.clear();
         for kind in dwell_fleet::ConditionKind::ALL.map(dwell_fleet::ConditionKind::as_str) {
             let stands = view.conditions.iter().any(|it| it.kind == kind);
             // While the manager does not answer, whether anything else is out of order is not known.
-            if stands || is_up {
+            if stands || is_up || kind == not_stored {
                 self.condition.get_or_create(&ByKind { kind: kind.to_owned() }).set(i64::from(stands));
             }
         }
@@ -188,7 +203,6 @@ impl Metrics {
             self.last_answer.set(as_of.as_millisecond() as f64 / 1000.0);
         }
         self.vast_age.set(view.connection.vast_cache_age_s.unwrap_or(f64::NAN));
-        let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let summary = &view.summary;
         self.instances.clear();
         for it in &summary.states {

@@ -7,7 +7,7 @@ use dwell_fleet::{
     ChannelHealth, Expectation, ExpectationBase, Flag, FlagKind, Instance, LogLine, Presence, Rejected, State, Timestamp, money,
     seconds_between, state_counts, words,
 };
-use dwell_history::{StoredLine, TransitionRecord};
+use dwell_history::{HeldState, StoredLine, TransitionRecord};
 
 use crate::ApiError;
 use crate::conditions;
@@ -25,6 +25,8 @@ pub(crate) struct Context {
     pub(crate) speed: f64,
     pub(crate) now: Timestamp,
     pub(crate) history_error: Option<String>,
+    /// What waits to be written, and what was lost.
+    pub(crate) held: HeldState,
     pub(crate) tunnel: Option<TunnelView>,
 }
 
@@ -76,7 +78,7 @@ pub(crate) fn fleet_view(watch: &Watch, context: &Context) -> FleetView {
         as_of: fleet.as_of(),
         received_at: connection.last_ok_at,
         age_s: fleet.as_of().map(|as_of| seconds_between(as_of, fleet.manager_time_at(context.now)).max(0.0)),
-        conditions: conditions::shown(fleet, conditions::of(watch, context.now)),
+        conditions: conditions::shown(fleet, conditions::of(watch, &context.held, context.now)),
         summary: summary(watch),
         manager_started_at: fleet.manager_run().started_at,
         instances: instances.into_iter().map(|instance| row(instance, fleet)).collect(),
@@ -146,6 +148,8 @@ fn connection_view(watch: &Watch, context: &Context) -> ConnectionView {
         }),
         manager_log_error: watch.manager_log_failure().map(|code| code.as_str().to_owned()),
         history_error: context.history_error.clone(),
+        history_held: context.held.entries(),
+        history_lost: context.held.lost(),
         tunnel: context.tunnel.clone(),
     }
 }

@@ -1,13 +1,13 @@
 //! The watch loop over a simulated world in virtual time: as fast as the CPU allows, the same result for the same seed.
 
 use dwell_diagnosis::{Around, Check, Diagnosis};
-use dwell_fleet::{Fleet, Key, State, Timestamp, shift};
-use dwell_history::{FleetId, History, HistoryError};
+use dwell_fleet::{Fleet, Key, LogLine, State, Timestamp, shift};
+use dwell_history::{Appended, FleetId, History, HistoryError, LogOwner};
 use dwell_simulator::{Scenario, World};
 use dwell_wire as wire;
 
 use crate::ask::ask;
-use crate::drive::{answer_of, keep_lines};
+use crate::drive::answer_of;
 use crate::dto::{FleetView, SilenceView};
 use crate::view::{self, Context};
 use crate::watch::{Effect, Event, Pace, Watch};
@@ -131,6 +131,7 @@ impl VirtualFleet {
                 speed: 0.0,
                 now: self.world.now(),
                 history_error: None,
+                held: dwell_history::HeldState::default(),
                 tunnel: None,
             },
         )
@@ -233,5 +234,22 @@ fn down() -> dwell_clients::FetchError {
         code: dwell_clients::Code::Unreachable,
         message: "the simulated manager is down".to_owned(),
         status: None,
+    }
+}
+
+/// Keeps a reading of a log, the manager's own where there is no key.
+fn keep_lines(
+    history: &mut History,
+    watch: &Watch,
+    fleet_id: FleetId,
+    key: Option<Key>,
+    lines: &[LogLine],
+    (whole_buffer, part): (bool, bool),
+) -> Result<Appended, HistoryError> {
+    let owner = key.map_or(LogOwner::Manager, LogOwner::Instance);
+    let run = watch.fleet().manager_run().started_at;
+    match part {
+        true => history.append_part(fleet_id, owner, lines, run),
+        false => history.append_lines(fleet_id, owner, lines, whole_buffer, run),
     }
 }

@@ -19,14 +19,23 @@ pub enum ConditionKind {
     ListMissing,
     /// The manager has not read vast.ai's list for longer than usual.
     ListStale,
+    /// What is seen cannot be stored.
+    NotStored,
     /// Rows of the manager's answer could not be read.
     RowsUnreadable,
 }
 
 impl ConditionKind {
     /// Every kind, loudest first.
-    pub const ALL: [ConditionKind; 6] =
-        [Self::WrittenOff, Self::NeverReached, Self::Unreachable, Self::ListMissing, Self::ListStale, Self::RowsUnreadable];
+    pub const ALL: [ConditionKind; 7] = [
+        Self::WrittenOff,
+        Self::NeverReached,
+        Self::Unreachable,
+        Self::ListMissing,
+        Self::ListStale,
+        Self::NotStored,
+        Self::RowsUnreadable,
+    ];
 
     /// The stable word for it.
     pub fn as_str(self) -> &'static str {
@@ -36,6 +45,7 @@ impl ConditionKind {
             Self::Unreachable => "manager-unreachable",
             Self::ListMissing => "vast-list-missing",
             Self::ListStale => "vast-list-stale",
+            Self::NotStored => "history-not-written",
             Self::RowsUnreadable => "rows-unreadable",
         }
     }
@@ -104,6 +114,21 @@ pub struct ListNews {
     pub failure: Option<(Timestamp, String)>,
 }
 
+/// A history that cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotStored<'a> {
+    /// Why, in the words of who refused.
+    pub error: &'a str,
+    /// What is seen since then is not stored, on the manager's clock.
+    pub since: Option<Timestamp>,
+    /// Changes of state held in memory.
+    pub transitions: usize,
+    /// Log lines held in memory.
+    pub lines: usize,
+    /// Answers of the manager and log lines that found no room there.
+    pub lost: usize,
+}
+
 /// What is known besides the fleet. Times are on the manager's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct Outlook<'a> {
@@ -119,6 +144,8 @@ pub struct Outlook<'a> {
     pub log_failure: Option<&'a str>,
     /// Rows of its latest answer that could not be used.
     pub rows_unusable: usize,
+    /// Why what is seen is not stored, where it is not.
+    pub not_stored: Option<NotStored<'a>>,
 }
 
 /// Everything that is out of order with a fleet, loudest first.
@@ -127,6 +154,7 @@ pub fn conditions(fleet: &Fleet, outlook: &Outlook<'_>) -> Vec<Condition> {
     let mut found: Vec<Condition> = fleet.written_off().iter().map(|group| case.written_off(group)).collect();
     found.extend(case.manager());
     found.extend(case.list());
+    found.extend(outlook.not_stored.as_ref().map(|it| case.not_stored(it)));
     found.extend(case.rows());
     found.sort_by_key(|condition| (condition.severity, condition.kind, condition.since));
     found
@@ -139,6 +167,10 @@ struct Case<'a> {
 
 fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn changes(count: usize) -> String {
+    if count == 1 { "1 change of state".to_owned() } else { format!("{count} changes of state") }
 }
 
 impl Case<'_> {
@@ -313,6 +345,35 @@ impl Case<'_> {
                 })
             }
             Some(_) => None,
+        }
+    }
+
+    fn not_stored(&self, it: &NotStored<'_>) -> Condition {
+        let for_long = it.since.map_or_else(String::new, |since| format!(" for {}", self.ago(since)));
+        let mut evidence =
+            vec![it.error.to_owned(), format!("held in memory: {}, {}", changes(it.transitions), counted(it.lines, "log line"))];
+        if it.lost > 0 {
+            evidence.push(format!(
+                "found no room in memory: {}",
+                counted(it.lost, "answer or log line").replace("answer or log lines", "answers or log lines")
+            ));
+        }
+        Condition {
+            kind: ConditionKind::NotStored,
+            severity: Severity::Partial,
+            since: it.since,
+            summary: format!("history cannot be written{for_long}: what is seen is held in memory, within a limit"),
+            evidence,
+            meaning: "What is shown is right. It is stored, each change once, as soon as a write works again. If this program ends \
+                      before, what it holds is lost. Nothing that acts is done meanwhile: it could not be written down."
+                .to_owned(),
+            next: vec![
+                "make room on the disk that has the history, or give back the right to write there: dwellctl doctor names the file"
+                    .to_owned(),
+                "leave this program running until then".to_owned(),
+            ],
+            instances: Vec::new(),
+            dollars_per_h: None,
         }
     }
 

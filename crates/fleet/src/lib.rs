@@ -26,7 +26,7 @@ mod survival;
 mod track;
 pub mod words;
 
-pub use condition::{Condition, ConditionKind, ListNews, Outlook, Severity, conditions};
+pub use condition::{Condition, ConditionKind, ListNews, NotStored, Outlook, Severity, conditions};
 pub use cost::{Money, Part, StateCounts, money, state_counts};
 pub use expect::{Expectation, ExpectationBase, Expectations, Kind, MINIMUM_ADVANCES, prior};
 pub use flag::{Assessment, Countdown, Evidence, Flag, FlagKind, countdown};

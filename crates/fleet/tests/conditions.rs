@@ -64,7 +64,15 @@ fn see(fleet: &mut Fleet, snapshot: &Snapshot) {
 
 fn found(fleet: &Fleet, now: i64) -> Vec<(ConditionKind, Severity)> {
     let list = ListNews::default();
-    let outlook = Outlook { now: at(now), failure: None, failing_since: None, list: &list, log_failure: None, rows_unusable: 0 };
+    let outlook = Outlook {
+        now: at(now),
+        failure: None,
+        failing_since: None,
+        list: &list,
+        log_failure: None,
+        rows_unusable: 0,
+        not_stored: None,
+    };
     conditions(fleet, &outlook).iter().map(|it| (it.kind, it.severity)).collect()
 }
 
@@ -252,7 +260,15 @@ fn a_manager_without_a_list_is_blind_and_one_that_just_started_is_not_yet() {
         failure: Some((at(10), "[monitor] error: exit status 1".to_owned())),
         ..ListNews::default()
     };
-    let outlook = Outlook { now: at(12), failure: None, failing_since: None, list: &failed, log_failure: None, rows_unusable: 2 };
+    let outlook = Outlook {
+        now: at(12),
+        failure: None,
+        failing_since: None,
+        list: &failed,
+        log_failure: None,
+        rows_unusable: 2,
+        not_stored: None,
+    };
     let all = conditions(&fleet, &outlook);
     let kinds: Vec<_> = all.iter().map(|it| (it.kind, it.severity)).collect();
     assert_eq!(kinds, [(ConditionKind::ListMissing, Severity::Blind), (ConditionKind::RowsUnreadable, Severity::Partial)]);

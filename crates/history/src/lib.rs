@@ -8,6 +8,7 @@ mod acts;
 mod answers;
 mod export;
 pub mod files;
+mod held;
 mod import;
 mod lives;
 mod load;
@@ -34,6 +35,7 @@ use rusqlite_migration::{M, Migrations};
 pub use acts::{ActEntry, RuleActs};
 pub use answers::{ANSWER_BYTES_MAX, ANSWERS_MAX, RawAnswer};
 pub use export::{Cell, Column, ColumnKind, ExportTable};
+pub use held::{Held, HeldLimits, HeldState};
 pub use import::Imported;
 pub use lives::CalledRow;
 pub use load::{FlagRecord, GaugePoint, Remembered, TransitionRecord};
@@ -83,8 +85,36 @@ pub enum HistoryError {
     Sqlite(#[from] rusqlite::Error),
 }
 
+impl HistoryError {
+    /// The place is out of order and not what is written: no room, no right, a lock that lasts, a damaged file. The same write may work
+    /// later.
+    pub fn is_of_the_place(&self) -> bool {
+        use rusqlite::ErrorCode as Code;
+        match self {
+            Self::Newer { .. } | Self::Open { .. } => true,
+            Self::Sqlite(error) => matches!(
+                error.sqlite_error_code(),
+                Some(
+                    Code::DiskFull
+                        | Code::SystemIoFailure
+                        | Code::ReadOnly
+                        | Code::DatabaseBusy
+                        | Code::DatabaseLocked
+                        | Code::CannotOpen
+                        | Code::PermissionDenied
+                        | Code::FileLockingProtocolFailed
+                        | Code::NoLargeFileSupport
+                        | Code::OutOfMemory
+                        | Code::DatabaseCorrupt
+                        | Code::NotADatabase
+                )
+            ),
+        }
+    }
+}
+
 /// A fleet in the history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FleetId(i64);
 
 /// An open history.

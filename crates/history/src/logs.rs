@@ -1,7 +1,7 @@
 //! The log archive: lines joined to what is kept, read in pages.
 
-use dwell_fleet::{Key, LINE_BYTES_MAX, LogLine, Timestamp, merge_tail, redacted};
-use rusqlite::{ToSql, Transaction, params_from_iter};
+use dwell_fleet::{Key, LINE_BYTES_MAX, LogLine, MergeOutcome, Timestamp, merge_tail, redacted};
+use rusqlite::{Connection, ToSql, Transaction, params_from_iter};
 
 use crate::{FleetId, History, HistoryError, ms, time};
 
@@ -108,17 +108,7 @@ impl History {
             },
         };
         let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let from_ms = run_started_at.map_or(i64::MIN, ms);
-        let mut known: Vec<LogLine> = transaction
-            .prepare_cached(
-                "SELECT source, text, at_ms FROM log_line
-                 WHERE fleet = ?1 AND instance IS ?2 AND at_ms >= ?3 ORDER BY id DESC LIMIT ?4",
-            )?
-            .query_map((fleet.0, row, from_ms, fetched.len() as i64 + 1), read_line)?
-            .collect::<Result<_, _>>()?;
-        known.reverse();
-        // Lines that were kept before a secret was known join those that are read now all the same.
-        known.iter_mut().for_each(|line| line.text = redacted(&line.text).into_owned());
+        let known = known_tail(&transaction, (fleet, row), run_started_at, fetched.len())?;
         let cut: Vec<LogLine> = fetched.iter().map(within_limit).collect();
         let merged = merge_tail(&known, &cut, extent == Extent::Whole);
         if merged.gap && extent == Extent::Part {
@@ -158,6 +148,26 @@ impl History {
         self.given.insert((fleet, row), last);
         lines.extend_from_slice(cut.get(merged.new_from..).unwrap_or_default());
         Ok(Appended { lines, gap: merged.gap })
+    }
+
+    /// Where a reading would join what is kept. Nothing is written.
+    pub(crate) fn joins(
+        &self,
+        fleet: FleetId,
+        owner: LogOwner,
+        fetched: &[LogLine],
+        whole_buffer: bool,
+        run_started_at: Option<Timestamp>,
+    ) -> Result<MergeOutcome, HistoryError> {
+        let row = match owner {
+            LogOwner::Manager => None,
+            LogOwner::Instance(key) => match self.row_of(fleet, key) {
+                Some(row) => Some(row),
+                None => return Ok(MergeOutcome { new_from: 0, gap: false }),
+            },
+        };
+        let known = known_tail(&self.connection, (fleet, row), run_started_at, fetched.len())?;
+        Ok(merge_tail(&known, fetched, whole_buffer))
     }
 
     /// Reads kept lines, oldest first.
@@ -220,12 +230,33 @@ impl History {
     }
 }
 
+/// The newest kept lines of a log of the manager's present run, oldest first: one more than a reading has.
+fn known_tail(
+    connection: &Connection,
+    (fleet, row): (FleetId, Option<i64>),
+    run_started_at: Option<Timestamp>,
+    lines: usize,
+) -> Result<Vec<LogLine>, rusqlite::Error> {
+    let from_ms = run_started_at.map_or(i64::MIN, ms);
+    let mut known: Vec<LogLine> = connection
+        .prepare_cached(
+            "SELECT source, text, at_ms FROM log_line
+             WHERE fleet = ?1 AND instance IS ?2 AND at_ms >= ?3 ORDER BY id DESC LIMIT ?4",
+        )?
+        .query_map((fleet.0, row, from_ms, lines as i64 + 1), read_line)?
+        .collect::<Result<_, _>>()?;
+    known.reverse();
+    // Lines that were kept before a secret was known join those that are read now all the same.
+    known.iter_mut().for_each(|line| line.text = redacted(&line.text).into_owned());
+    Ok(known)
+}
+
 fn read_line(row: &rusqlite::Row<'_>) -> Result<LogLine, rusqlite::Error> {
     Ok(LogLine { source: row.get(0)?, text: row.get(1)?, at: time(row.get(2)?) })
 }
 
 /// A line no longer than is kept, cut at a character.
-fn within_limit(line: &LogLine) -> LogLine {
+pub(crate) fn within_limit(line: &LogLine) -> LogLine {
     // Before it is cut: half a secret is none that could be found.
     let mut line = LogLine { text: redacted(&line.text).into_owned(), ..line.clone() };
     if line.text.len() > LINE_BYTES_MAX {

@@ -62,6 +62,16 @@ pub struct Answer<'a> {
 impl History {
     /// Writes an answer.
     pub fn record(&mut self, fleet: FleetId, answer: &Answer<'_>) -> Result<(), HistoryError> {
+        self.record_held(fleet, answer, &[])
+    }
+
+    /// Writes an answer, with gauges that were read of instances that are not among its own.
+    pub(crate) fn record_held(
+        &mut self,
+        fleet: FleetId,
+        answer: &Answer<'_>,
+        held: &[(Key, GaugeReading)],
+    ) -> Result<(), HistoryError> {
         let transaction = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let as_of = ms(answer.as_of);
         let (mut rows, mut gauges, mut written) = (Vec::new(), Vec::new(), Vec::new());
@@ -93,12 +103,21 @@ impl History {
             if known != Some(row) {
                 rows.push((instance.key, row));
             }
-            if let Some(at) = gauge(&transaction, row, instance, self.gauges_at.get(&row).copied())? {
-                gauges.push((row, at));
+            if let Some(reading) = GaugeReading::of(instance)
+                && reading.write(&transaction, row, self.gauges_at.get(&row).copied())?
+            {
+                gauges.push((row, reading.at));
             }
         }
         let new_rows: HashMap<Key, i64> = rows.iter().copied().collect();
         let row_of = |key: Key| new_rows.get(&key).or_else(|| self.rows.get(&(fleet, key))).copied();
+        for (key, reading) in held {
+            if let Some(row) = row_of(*key)
+                && reading.write(&transaction, row, self.gauges_at.get(&row).copied())?
+            {
+                gauges.push((row, reading.at));
+            }
+        }
         for transition in answer.transitions {
             if let Some(row) = row_of(transition.key) {
                 write_transition(&transaction, row, transition)?;
@@ -122,7 +141,10 @@ impl History {
             }
         }
         for (gone, into) in answer.merged {
-            if let (Some(gone), Some(into)) = (row_of(*gone), row_of(*into)) {
+            // Of two that were never written apart there is one row.
+            if let (Some(gone), Some(into)) = (row_of(*gone), row_of(*into))
+                && gone != into
+            {
                 transaction.execute("UPDATE instance SET merged_into = ?2 WHERE id = ?1", (gone, into))?;
             }
         }
@@ -354,37 +376,57 @@ fn write_seen(transaction: &Transaction<'_>, row: i64, instance: &Instance, list
     Ok(())
 }
 
-fn gauge(
-    transaction: &Transaction<'_>,
-    row: i64,
-    instance: &Instance,
-    newest: Option<i64>,
-) -> Result<Option<i64>, rusqlite::Error> {
-    let vast = &instance.row.vast;
-    let told = vast.gpu_util_percent.or(vast.gpu_temp_c).or(vast.cpu_util_percent).or(vast.mem_usage_gb).is_some();
-    // The same copy of vast.ai's record read again is no new reading.
-    let Some(at) = instance.gpu.last_told.map(ms).filter(|_| told) else { return Ok(None) };
-    if newest.is_some_and(|newest| at - newest < ONE_READING_MS) {
-        return Ok(None);
+/// A reading of an instance's gauges.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GaugeReading {
+    /// When vast.ai's record was read, ms.
+    pub(crate) at: i64,
+    gpu_util_percent: Option<f64>,
+    gpu_temp_c: Option<f64>,
+    cpu_util_percent: Option<f64>,
+    mem_usage_gb: Option<f64>,
+    log_lines: Option<i64>,
+}
+
+impl GaugeReading {
+    /// What the latest answer told of an instance, where it told something.
+    pub(crate) fn of(instance: &Instance) -> Option<Self> {
+        let vast = &instance.row.vast;
+        let told = vast.gpu_util_percent.or(vast.gpu_temp_c).or(vast.cpu_util_percent).or(vast.mem_usage_gb).is_some();
+        Some(Self {
+            at: instance.gpu.last_told.map(ms).filter(|_| told)?,
+            gpu_util_percent: vast.gpu_util_percent,
+            gpu_temp_c: vast.gpu_temp_c,
+            cpu_util_percent: vast.cpu_util_percent,
+            mem_usage_gb: vast.mem_usage_gb,
+            log_lines: instance.row.log_lines.and_then(|lines| i64::try_from(lines).ok()),
+        })
     }
-    transaction
-        .prepare_cached(
-            // Another process on the same history may have written this reading, dated a second earlier or later.
-            "INSERT OR IGNORE INTO gauge (instance, at_ms, gpu_util, gpu_temp, cpu_util, mem_gb, log_lines)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
-             WHERE NOT EXISTS (SELECT 1 FROM gauge WHERE instance = ?1 AND at_ms > ?2 - ?8 AND at_ms < ?2 + ?8)",
-        )?
-        .execute(params![
-            row,
-            at,
-            vast.gpu_util_percent,
-            vast.gpu_temp_c,
-            vast.cpu_util_percent,
-            vast.mem_usage_gb,
-            instance.row.log_lines.and_then(|lines| i64::try_from(lines).ok()),
-            ONE_READING_MS,
-        ])?;
-    Ok(Some(at))
+
+    /// Writes it, unless it is the `newest` one read again: the same copy of vast.ai's record is no new reading.
+    fn write(&self, transaction: &Transaction<'_>, row: i64, newest: Option<i64>) -> Result<bool, rusqlite::Error> {
+        if newest.is_some_and(|newest| self.at - newest < ONE_READING_MS) {
+            return Ok(false);
+        }
+        transaction
+            .prepare_cached(
+                // Another process on the same history may have written this reading, dated a second earlier or later.
+                "INSERT OR IGNORE INTO gauge (instance, at_ms, gpu_util, gpu_temp, cpu_util, mem_gb, log_lines)
+                 SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+                 WHERE NOT EXISTS (SELECT 1 FROM gauge WHERE instance = ?1 AND at_ms > ?2 - ?8 AND at_ms < ?2 + ?8)",
+            )?
+            .execute(params![
+                row,
+                self.at,
+                self.gpu_util_percent,
+                self.gpu_temp_c,
+                self.cpu_util_percent,
+                self.mem_usage_gb,
+                self.log_lines,
+                ONE_READING_MS,
+            ])?;
+        Ok(true)
+    }
 }
 
 fn write_transition(transaction: &Transaction<'_>, row: i64, transition: &Transition) -> Result<(), rusqlite::Error> {

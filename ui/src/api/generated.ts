@@ -42,8 +42,8 @@ manager_started_at: string | null,
 instances: Array<InstanceRow>, };
 export type ConditionView = { 
 /**
- * `fleet-written-off`, `manager-never-reached`, `manager-unreachable`, `vast-list-missing`, `vast-list-stale` or
- * `rows-unreadable`.
+ * `fleet-written-off`, `manager-never-reached`, `manager-unreachable`, `vast-list-missing`, `vast-list-stale`,
+ * `history-not-written` or `rows-unreadable`.
  */
 kind: string, 
 /**
@@ -169,6 +169,14 @@ manager_log_error: string | null,
  * Why history could not be written, if it could not.
  */
 history_error: string | null, 
+/**
+ * Answers and log lines that are held in memory until history can be written.
+ */
+history_held: number, 
+/**
+ * Those that found no room there, and are lost.
+ */
+history_lost: number, 
 /**
  * The SSH tunnel that the manager is reached through, where there is one.
  */

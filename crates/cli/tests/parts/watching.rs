@@ -113,18 +113,25 @@ pub(crate) struct Background {
 
 impl Background {
     pub(crate) fn run(folder: &std::path::Path, arguments: &[&str]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_dwellctl"))
-            .args(arguments)
-            .env("DWELL_DATA_DIR", folder)
-            .env_remove("DWELL_MANAGER")
-            .env("TZ", "UTC")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::begin(Command::new(env!("CARGO_BIN_EXE_dwellctl")).args(arguments).env("DWELL_DATA_DIR", folder))
+    }
+
+    /// A command that becomes `dwellctl`.
+    pub(crate) fn begin(command: &mut Command) -> Self {
+        let command = command.env_remove("DWELL_MANAGER").env("TZ", "UTC");
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = Said::of(process.stdout.take().unwrap());
         let err = Said::of(process.stderr.take().unwrap());
         Self { process, out, err }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits until it has ended by itself. Its exit code.
+    pub(crate) fn wait(&mut self) -> Option<i32> {
+        self.process.wait().unwrap().code()
     }
 }
 

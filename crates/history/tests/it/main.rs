@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on says where")]
 
 mod acts;
+mod held;
 mod history;
 mod kills;
 mod over_time;
@@ -45,9 +46,14 @@ pub(crate) fn snapshot(second: i64, rows: Vec<Row>) -> Snapshot {
 
 /// Lets a fleet see an answer and keeps what it brought.
 pub(crate) fn watch(history: &mut History, id: FleetId, fleet: &mut Fleet, second: i64, rows: Vec<Row>) {
+    see(fleet, second, rows, |answer| history.record(id, answer).unwrap());
+}
+
+/// Lets a fleet see an answer, and gives what it brought to `keep`.
+pub(crate) fn see(fleet: &mut Fleet, second: i64, rows: Vec<Row>, mut keep: impl FnMut(&Answer<'_>)) {
     let observed = fleet.observe(&snapshot(second, rows));
     let flags = fleet.assess();
-    let answer = Answer {
+    keep(&Answer {
         as_of: at(second),
         instances: fleet.instances().collect(),
         transitions: &observed.transitions,
@@ -58,8 +64,7 @@ pub(crate) fn watch(history: &mut History, id: FleetId, fleet: &mut Fleet, secon
         vast_cache_age_s: fleet.vast_cache_age_s(),
         clock_skew_s: None,
         flags: &flags,
-    };
-    history.record(id, &answer).unwrap();
+    });
 }
 
 pub(crate) fn line(second: i64, text: &str) -> LogLine {
