@@ -71,6 +71,8 @@ pub use offers::{managers_needs, offers_of_account};
 pub use redacting::Redacting;
 pub use secrecy::SecretString;
 pub use settings::Folder;
+#[doc(hidden)]
+pub use settings::text as settings_text;
 pub use tables::TableForm;
 pub use virtual_time::{Change, VirtualFleet};
 pub use watch::{Connection, Effect, Event, Pace, Watch};

@@ -1,6 +1,7 @@
 //! What the operator has set, in one readable file: saved fleets and which one to watch. No secrets: those live in the
 //! OS keychain and nowhere else.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -101,8 +102,11 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the file; nothing there is nothing set.
     pub(crate) fn load(folder: &Folder) -> Result<Self, ApiError> {
-        let text = written(folder)?;
-        toml_edit::de::from_str(&text).map_err(|error| unreadable(&folder.settings(), &error.to_string()))
+        Self::of(&written(folder)?).map_err(|error| unreadable(&folder.settings(), &error))
+    }
+
+    fn of(text: &str) -> Result<Self, String> {
+        toml_edit::de::from_str(text).map_err(|error| error.to_string())
     }
 
     /// Changes the file: what it says at that moment is read, changed and written while every other process waits. Nothing is written
@@ -138,11 +142,15 @@ impl Settings {
         for (name, knows, is_told_by) in [("fleet", FLEET_KEYS, &["name"][..]), ("rule", RULE_KEYS, &["name", "fleet"])] {
             let before = document.remove(name).and_then(|it| it.into_array_of_tables().ok()).unwrap_or_default();
             let mut after = ArrayOfTables::new();
+            // A person may have given two the same name: each stays itself.
+            let mut taken = BTreeSet::new();
             for new in tables(new.get(name)) {
                 let same = |old: &&Table| {
                     is_told_by.iter().all(|key| old.get(key).and_then(Item::as_str) == new.get(key).and_then(Item::as_str))
                 };
-                let mut table = before.iter().find(same).cloned().unwrap_or_default();
+                let old = before.iter().enumerate().find(|(place, old)| !taken.contains(place) && same(old));
+                taken.extend(old.map(|(place, _)| place));
+                let mut table = old.map(|(_, old)| old.clone()).unwrap_or_default();
                 // Places are the file's; those of taken and of new tables would mix.
                 table.set_position(None);
                 put(&mut table, &new, knows);
@@ -230,6 +238,28 @@ fn put(into: &mut Table, new: &Table, known: &[&str]) {
             Some(item) => drop(into.insert(key, item.clone())),
             None => drop(into.remove(key)),
         }
+    }
+}
+
+/// The text of a settings file, read and changed without a file: for fuzzing.
+#[doc(hidden)]
+pub mod text {
+    use super::{SavedFleet, Settings};
+
+    /// Saved fleets, where the text is readable: names, and whether acting on them is allowed.
+    pub fn fleets(text: &str) -> Option<Vec<(String, bool)>> {
+        Some(Settings::of(text).ok()?.fleets.into_iter().map(|fleet| (fleet.name, fleet.may_act)).collect())
+    }
+
+    /// The text with one more fleet, and the one at `place` made read-only.
+    pub fn changed(text: &str, added: &str, place: usize) -> Result<String, String> {
+        let mut settings = Settings::of(text)?;
+        if let Some(fleet) = settings.fleets.get_mut(place) {
+            fleet.may_act = false;
+        }
+        let address = "http://127.0.0.1:1235".to_owned();
+        settings.fleets.push(SavedFleet { name: added.to_owned(), address, ssh: None, allow_probe: false, may_act: false });
+        settings.over(text)
     }
 }
 

@@ -1,9 +1,11 @@
 //! One harness a reader.
 
 use dwell_clients::VastPages;
+use dwell_commands::settings_text;
 use dwell_fleet::look::Smi;
 use dwell_fleet::{NAME_LETTERS_MAX, Row, Timestamp, WORDS_LETTERS_MAX, is_plain};
 use dwell_wire::{Dashboard, LogLine, PROBE_END, ROWS_MAX, decode, encode, log_line, probed, snapshot, vast_json, vast_record};
+use serde_json::{Map, Value};
 
 /// Bytes of an input; longer ones only take longer.
 const BYTES_MAX: usize = 16 * 1024;
@@ -155,5 +157,36 @@ fn a_look_at_a_machine() {
                 assert!(part != Some(false) || whole == Some(false));
             }
         }
+    });
+}
+
+/// What a settings file says that this version does not know, fleet by fleet after the rest.
+fn unknown(text: &str) -> Vec<Map<String, Value>> {
+    let mut all: Map<String, Value> = toml_edit::de::from_str(text).unwrap_or_default();
+    let fleets = all.remove("fleet");
+    for known in ["watching", "vast_accounts", "history_gib_max", "rule"] {
+        all.remove(known);
+    }
+    let fleets = fleets.iter().filter_map(Value::as_array).flatten().filter_map(Value::as_object).map(|fleet| {
+        let known = ["name", "address", "ssh", "allow_probe", "may_act"];
+        fleet.iter().filter(|(key, _)| !known.contains(&key.as_str())).map(|(key, value)| (key.clone(), value.clone())).collect()
+    });
+    [all].into_iter().chain(fleets).collect()
+}
+
+/// Settings that can be read are read again after a change: that one fleet is read-only now, no other may be acted on that might not
+/// be before, and what another version wrote stays.
+#[test]
+fn settings() {
+    bolero::check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let Ok(text) = std::str::from_utf8(bytes) else { return };
+        let Some(before) = settings_text::fleets(text) else { return };
+        let place = bytes.len() % before.len().max(1);
+        let changed = settings_text::changed(text, "one more", place).unwrap_or_else(|error| panic!("{error}: {text:?}"));
+        let after = settings_text::fleets(&changed).unwrap_or_else(|| panic!("not readable any more: {changed:?}"));
+        let expected = before.iter().enumerate().map(|(at, (name, may_act))| (name.clone(), *may_act && at != place));
+        assert!(after.iter().cloned().eq(expected.chain([("one more".to_owned(), false)])), "{text:?} {changed:?}");
+        let (known, mut kept) = (unknown(text), unknown(&changed));
+        assert!(kept.pop().is_some_and(|new| new.is_empty()) && kept == known, "{text:?} {changed:?}");
     });
 }
