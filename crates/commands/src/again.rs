@@ -191,3 +191,62 @@ proptest! {
         }
     }
 }
+
+/// A day, seconds.
+const DAY_S: f64 = 86_400.0;
+
+/// State, flag and dwell of each instance.
+fn verdicts(fleet: &VirtualFleet) -> Vec<(String, String, Option<String>, Option<f64>)> {
+    let mut all: Vec<_> =
+        fleet.view().instances.into_iter().map(|row| (row.id, row.state, row.flag.map(|flag| flag.kind), row.dwell_s)).collect();
+    all.sort_by(|left, right| left.0.cmp(&right.0));
+    all
+}
+
+fn assert_as_if_nothing_had_been(pair: &Pair, case: &str) {
+    let (whole, torn) = (verdicts(&pair.whole), verdicts(&pair.torn));
+    assert_eq!(whole.len(), torn.len(), "{case}");
+    for (right, jumped) in whole.iter().zip(&torn) {
+        assert_eq!((&right.0, &right.1, &right.2), (&jumped.0, &jumped.1, &jumped.2), "{case}");
+        // A change that nobody dates is dated by the answer that showed it: some answers were set aside.
+        let apart_s = right.3.zip(jumped.3).map_or(0.0, |(left, right)| (left - right).abs());
+        assert!(apart_s <= 60.0 && right.3.is_some() == jumped.3.is_some(), "{case}: {right:?} {jumped:?}");
+    }
+    let (whole, torn) = (pair.whole.watch().fleet(), pair.torn.watch().fleet());
+    assert_eq!(whole.as_of(), torn.as_of(), "{case}");
+    let newest = |fleet: &dwell_fleet::Fleet| fleet.instances().map(|it| it.last_listed_at).max();
+    assert_eq!(newest(whole), newest(torn), "{case}");
+    assert!(pair.torn.watch().connection().implausible.is_empty(), "{case}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 0, ..ProptestConfig::default() })]
+
+    /// The manager's clock shows a far future for a while, this machine's jumps forth and back by seconds or years: once both are right
+    /// again, all is as with a twin whose clocks never were wrong, also for the next process, which has it from history.
+    #[test]
+    fn clocks_that_jump_leave_no_trace(
+        name in prop::sample::select(&SCENARIOS[..]),
+        seed in 0u64..1_000,
+        jumps in prop::collection::vec(
+            (1u32..60, 1u32..6, prop::sample::select(vec![0.0, 0.0, 3.0 * DAY_S, 26_000.0 * DAY_S]),
+             prop::sample::select(vec![0.0, 7.0, -7.0, 3_600.0, -3_600.0, 2.0 * DAY_S, -2.0 * DAY_S, 3_650.0 * DAY_S])),
+            1..5,
+        ),
+    ) {
+        let mut pair = Pair::new(name, Some(seed));
+        pair.run(600.0);
+        for (right, wrong, manager_s, own_s) in jumps {
+            let case = format!("{name} {seed}: manager {manager_s}, this machine {own_s}");
+            // One of them at a time: where both lie, nobody knows.
+            pair.torn.set_clocks(manager_s, if manager_s == 0.0 { own_s } else { 0.0 });
+            pair.run(f64::from(wrong) * 10.0);
+            pair.torn.set_clocks(0.0, 0.0);
+            pair.run(600.0 + f64::from(right) * 10.0);
+            assert_as_if_nothing_had_been(&pair, &case);
+            pair.tear();
+            pair.run(60.0);
+            assert_as_if_nothing_had_been(&pair, &format!("{case}, the next process"));
+        }
+    }
+}

@@ -109,6 +109,7 @@ pub(crate) fn of(watch: &Watch, held: &HeldState, now: Timestamp) -> Vec<Conditi
             list: &watch.list_log().news,
             log_failure,
             rows_unusable: connection.rows_unusable,
+            implausible: &connection.implausible,
             not_stored: held.error.as_deref().map(|error| NotStored {
                 error,
                 since: held.since,

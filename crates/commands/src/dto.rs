@@ -56,7 +56,7 @@ dto! {
     /// Something out of order with a whole fleet, or with what can be seen of it.
     ConditionView {
         /// `fleet-written-off`, `manager-never-reached`, `manager-unreachable`, `vast-list-missing`, `vast-list-stale`,
-        /// `history-not-written` or `rows-unreadable`.
+        /// `history-not-written`, `rows-unreadable` or `times-implausible`.
         kind: String,
         /// `incident` (it costs money or proofs now), `blind` (it hides what is asked), `partial` or `passing`.
         severity: String,

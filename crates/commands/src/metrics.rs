@@ -131,7 +131,7 @@ impl Default for Metrics {
             ),
             condition: metric!(
                 "condition",
-                "Whether a condition of the whole fleet stands: fleet-written-off, manager-never-reached, manager-unreachable, vast-list-missing, vast-list-stale, history-not-written, rows-unreadable"
+                "Whether a condition of the whole fleet stands: fleet-written-off, manager-never-reached, manager-unreachable, vast-list-missing, vast-list-stale, history-not-written, rows-unreadable, times-implausible"
             ),
             history_writable: metric!("history_writable", "Whether what is seen can be stored"),
             history_held: metric!(

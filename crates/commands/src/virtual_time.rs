@@ -21,6 +21,8 @@ pub struct VirtualFleet {
     /// Where it is kept, if anywhere; and the first thing that went wrong with it.
     kept: Option<(History, FleetId)>,
     unkept: Option<HistoryError>,
+    /// What the manager's clock and this machine's show beyond the world's, seconds.
+    ahead_s: (f64, f64),
 }
 
 /// A change worth telling.
@@ -54,7 +56,7 @@ impl VirtualFleet {
         let (seed, start) = (seed.unwrap_or(scenario.seed), scenario.start);
         let world = World::new(scenario, seed, start);
         let watch = Watch::new(Fleet::new(pace.gap_after_s()), pace, start);
-        Self { world, watch, pace, kept: None, unkept: None }
+        Self { world, watch, pace, kept: None, unkept: None, ahead_s: (0.0, 0.0) }
     }
 
     /// From now on everything that is seen is kept, as a watch over a real fleet keeps it.
@@ -156,8 +158,14 @@ impl VirtualFleet {
         self.world.advance_to(end);
     }
 
+    /// Sets the manager's clock and this machine's wrong by so many seconds.
+    #[cfg(test)]
+    pub(crate) fn set_clocks(&mut self, manager_ahead_s: f64, own_ahead_s: f64) {
+        self.ahead_s = (manager_ahead_s, own_ahead_s);
+    }
+
     fn pump(&mut self, tell: &mut impl FnMut(&Change)) {
-        let now = self.world.now();
+        let now = shift(self.world.now(), self.ahead_s.1);
         let mut events = vec![Event::Tick];
         while let Some(event) = events.pop() {
             for effect in self.watch.step(event, now) {
@@ -217,9 +225,16 @@ impl VirtualFleet {
     }
 
     fn dashboard(&self) -> Result<(dwell_fleet::Snapshot, Option<String>), dwell_clients::FetchError> {
-        let now = self.world.now();
+        let now = shift(self.world.now(), self.ahead_s.1);
         let body = self.world.dashboard_body().ok_or_else(down)?;
-        let dashboard: wire::Dashboard = wire::decode(&body).map_err(|_| down())?;
+        let mut dashboard: wire::Dashboard = wire::decode(&body).map_err(|_| down())?;
+        dashboard.updated_at = dashboard.updated_at.map(|at| shift(at, self.ahead_s.0));
+        if self.ahead_s.0 != 0.0 {
+            // What it dates while its clock is wrong; the table has the right dates afterwards.
+            for row in &mut dashboard.instances {
+                row.registered_at = row.registered_at.map(|at| shift(at, self.ahead_s.0));
+            }
+        }
         Ok((wire::snapshot(dashboard, now, now), Some(self.world.scenario().name.clone())))
     }
 }

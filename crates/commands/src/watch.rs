@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use dwell_clients::{Code, FetchError};
 use dwell_diagnosis::Around;
 use dwell_fleet::{
-    Basis, FlagChange, Fleet, Key, LogLine, ManagerRun, Observed, Presence, Rejected, Snapshot, State, Timestamp,
+    Basis, FlagChange, Fleet, Implausible, Key, LogLine, ManagerRun, Observed, Presence, Rejected, Snapshot, State, Timestamp,
     seconds_between, shift,
 };
 
@@ -176,6 +176,8 @@ pub struct Connection {
     pub answered: u64,
     /// The failures.
     pub failed: u64,
+    /// Times of the latest answer that cannot be true.
+    pub implausible: Vec<Implausible>,
     /// Latest answer set aside.
     pub rejected: Option<Rejected>,
     /// What a simulator says of itself.
@@ -205,6 +207,8 @@ pub struct Watch {
     bad_hosts: Vec<dwell_fleet::BadHost>,
     casebook: Casebook,
     list_log: ListLog,
+    /// This machine's clock at the latest event.
+    stepped_at: Option<Timestamp>,
 }
 
 impl Watch {
@@ -230,6 +234,7 @@ impl Watch {
             bad_hosts: Vec::new(),
             casebook: Casebook::default(),
             list_log: ListLog::default(),
+            stepped_at: None,
         }
     }
 
@@ -320,6 +325,7 @@ impl Watch {
 
     /// Takes in one event. `now` is the operator's clock.
     pub fn step(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
+        self.note_own_clock(now);
         let mut effects = Vec::new();
         match event {
             Event::Tick => {}
@@ -338,6 +344,7 @@ impl Watch {
                 self.reading.remove(&key);
                 match result {
                     Ok(lines) => {
+                        let lines = self.fleet.bounded_lines(lines, now);
                         let whole_buffer = lines.len() < tail && lines.len() < NEVER_FULL_BELOW_LINES;
                         let part = tail < WHOLE_BUFFER_LINES;
                         effects.push(Effect::KeepLines { key: Some(key), lines, whole_buffer, part });
@@ -389,8 +396,26 @@ impl Watch {
         effects
     }
 
+    /// Where this machine's clock was set back, what is due stays due as soon as before.
+    fn note_own_clock(&mut self, now: Timestamp) {
+        let back_s = self.stepped_at.replace(now).map_or(0.0, |before| seconds_between(now, before));
+        if back_s > 0.0 {
+            let connection = &mut self.connection;
+            for at in [
+                &mut connection.next_try_at,
+                &mut connection.last_ok_at,
+                &mut connection.failing_since,
+                &mut self.manager_log_due_at,
+            ] {
+                *at = at.map(|at| shift(at, -back_s));
+            }
+        }
+    }
+
     fn answered(&mut self, snapshot: Snapshot, simulated: Option<String>, now: Timestamp, effects: &mut Vec<Effect>) {
         self.asking = false;
+        let clock_skew_s = snapshot.clock_skew_s();
+        let (snapshot, implausible) = self.fleet.bounded(snapshot);
         let observed = self.fleet.observe(&snapshot);
         if self.connection.failure.is_some() || observed.gap.is_some() {
             // A buffer may have overflowed meanwhile: how many lines it holds then says nothing of how many are new.
@@ -399,7 +424,8 @@ impl Watch {
         self.connection = Connection {
             last_ok_at: Some(now),
             next_try_at: Some(shift(now, self.pace.dashboard_s)),
-            clock_skew_s: snapshot.clock_skew_s(),
+            clock_skew_s: clock_skew_s.filter(|_| snapshot.clock_skew_s() == clock_skew_s),
+            implausible,
             rows_unusable: snapshot.rows_unreadable + observed.rows_unusable,
             rejected: observed.rejected,
             simulated,
@@ -455,6 +481,7 @@ impl Watch {
         self.manager_log_due_at = Some(shift(now, self.pace.manager_log_s));
         match result {
             Ok(lines) => {
+                let lines = self.fleet.bounded_lines(lines, now);
                 self.manager_log_known = true;
                 self.manager_log_failure = None;
                 let started = lines.iter().rev().find(|line| is_start(&line.text)).map(|line| line.at);

@@ -1,7 +1,7 @@
 //! What is out of order with a whole fleet, or with what can be seen of it: said before anything is said of its instances. Where a
 //! condition hides what is asked, "nothing" is no answer.
 
-use crate::{Fleet, Instance, Key, LIST_FRESH_S, Timestamp, WrittenOff, seconds_between, words::duration};
+use crate::{Fleet, Implausible, Instance, Key, LIST_FRESH_S, Timestamp, WrittenOff, seconds_between, words::duration};
 
 /// From its start the manager needs this long for its first list at most, seconds: it asks after 10 s, and its client takes a while.
 const FIRST_LIST_S: f64 = 60.0;
@@ -23,11 +23,13 @@ pub enum ConditionKind {
     NotStored,
     /// Rows of the manager's answer could not be read.
     RowsUnreadable,
+    /// Times of the manager's answer cannot be true.
+    TimesImplausible,
 }
 
 impl ConditionKind {
     /// Every kind, loudest first.
-    pub const ALL: [ConditionKind; 7] = [
+    pub const ALL: [ConditionKind; 8] = [
         Self::WrittenOff,
         Self::NeverReached,
         Self::Unreachable,
@@ -35,6 +37,7 @@ impl ConditionKind {
         Self::ListStale,
         Self::NotStored,
         Self::RowsUnreadable,
+        Self::TimesImplausible,
     ];
 
     /// The stable word for it.
@@ -47,6 +50,7 @@ impl ConditionKind {
             Self::ListStale => "vast-list-stale",
             Self::NotStored => "history-not-written",
             Self::RowsUnreadable => "rows-unreadable",
+            Self::TimesImplausible => "times-implausible",
         }
     }
 }
@@ -144,6 +148,8 @@ pub struct Outlook<'a> {
     pub log_failure: Option<&'a str>,
     /// Rows of its latest answer that could not be used.
     pub rows_unusable: usize,
+    /// Times of its latest answer that cannot be true.
+    pub implausible: &'a [Implausible],
     /// Why what is seen is not stored, where it is not.
     pub not_stored: Option<NotStored<'a>>,
 }
@@ -156,6 +162,7 @@ pub fn conditions(fleet: &Fleet, outlook: &Outlook<'_>) -> Vec<Condition> {
     found.extend(case.list());
     found.extend(outlook.not_stored.as_ref().map(|it| case.not_stored(it)));
     found.extend(case.rows());
+    found.extend(case.times());
     found.sort_by_key(|condition| (condition.severity, condition.kind, condition.since));
     found
 }
@@ -375,6 +382,26 @@ impl Case<'_> {
             instances: Vec::new(),
             dollars_per_h: None,
         }
+    }
+
+    fn times(&self) -> Option<Condition> {
+        let times = self.outlook.implausible;
+        (!times.is_empty()).then(|| Condition {
+            kind: ConditionKind::TimesImplausible,
+            severity: Severity::Partial,
+            since: self.fleet.as_of(),
+            summary: "the manager's answer has times that cannot be true: they are taken for unknown".to_owned(),
+            evidence: times.iter().map(ToString::to_string).collect(),
+            meaning: "How long instances have been in their states is counted from what was seen where the manager's own date is not used. \
+                      Everything is right again with the first answer whose times are."
+                .to_owned(),
+            next: vec![
+                "compare the clocks: run `date -u` where the manager runs, and here".to_owned(),
+                "does it stay, look at what the manager answers: curl MANAGER/api/dashboard".to_owned(),
+            ],
+            instances: Vec::new(),
+            dollars_per_h: None,
+        })
     }
 
     fn rows(&self) -> Option<Condition> {

@@ -17,6 +17,7 @@ mod lifecycle;
 mod logs;
 pub mod look;
 pub mod over_time;
+mod plausible;
 mod progress;
 mod rental;
 mod secret;
@@ -36,6 +37,7 @@ pub use ledger::{Basis, Entry, Ledger, Redated, Transition, TransitionKind};
 pub use life::{Life, Span};
 pub use lifecycle::State;
 pub use logs::{LINE_BYTES_MAX, LogLine, MergeOutcome, merge_tail};
+pub use plausible::{CLOCK_WRONG_MAX_S, Implausible, is_plausible, latest_plausible};
 pub use progress::{
     ChannelHealth, GPU_BUSY_PERCENT, GpuActivity, Heard, LogChannel, ONE_READING_S, PACE_ARRIVALS, WhyBlind, line_hash,
     progress_sources, silence_limit,

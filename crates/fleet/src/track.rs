@@ -255,6 +255,7 @@ pub struct Fleet {
     gap_after_s: f64,
     last: Option<Mark>,
     went_back_once: bool,
+    older_once: bool,
     run: ManagerRun,
     vast_cache_age_s: Option<f64>,
     commands: Commands,
@@ -278,6 +279,7 @@ impl Fleet {
             gap_after_s,
             last: None,
             went_back_once: false,
+            older_once: false,
             run: ManagerRun::default(),
             vast_cache_age_s: None,
             commands: Commands::default(),
@@ -531,7 +533,8 @@ impl Fleet {
         }
         let as_of = snapshot.as_of();
         if let Some(last) = self.last
-            && seconds_between(last.received_at, snapshot.received_at) > self.gap_after_s
+            // By both clocks: one of them may have jumped.
+            && seconds_between(last.received_at, snapshot.received_at).min(seconds_between(last.as_of, as_of)) > self.gap_after_s
         {
             observed.gap = Some(Gap { from: last.as_of, to: as_of });
         }
@@ -600,7 +603,10 @@ impl Fleet {
 
     fn out_of_order(&mut self, snapshot: &Snapshot) -> Option<Rejected> {
         let last = self.last?;
-        if snapshot.requested_at < last.requested_at {
+        // One request from before the last is an old one. Two in a row are this machine's clock set back.
+        let older = snapshot.requested_at < last.requested_at && !self.older_once;
+        self.older_once = older;
+        if older {
             return Some(Rejected::OlderRequest);
         }
         let back = seconds_between(snapshot.as_of(), last.as_of) > CLOCK_GRAIN_S;

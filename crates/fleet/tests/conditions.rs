@@ -71,6 +71,7 @@ fn found(fleet: &Fleet, now: i64) -> Vec<(ConditionKind, Severity)> {
         list: &list,
         log_failure: None,
         rows_unusable: 0,
+        implausible: &[],
         not_stored: None,
     };
     conditions(fleet, &outlook).iter().map(|it| (it.kind, it.severity)).collect()
@@ -267,6 +268,7 @@ fn a_manager_without_a_list_is_blind_and_one_that_just_started_is_not_yet() {
         list: &failed,
         log_failure: None,
         rows_unusable: 2,
+        implausible: &[],
         not_stored: None,
     };
     let all = conditions(&fleet, &outlook);

@@ -8,6 +8,7 @@ mod acts;
 mod answers;
 mod export;
 pub mod files;
+mod heal;
 mod held;
 mod import;
 mod lives;

@@ -3,7 +3,7 @@
 use dwell_fleet::{
     Basis, Entry, Flag, FlagKind, GPU_BUSY_PERCENT, GpuActivity, Heard, HostId, Instance, InstanceUuid, Key, Kind, Ledger,
     LogChannel, MachineId, ManagerRun, Presence, Rental, Row, State, StatusText, Stay, Timestamp, VastFacts, VastId,
-    seconds_between, shift,
+    latest_plausible, seconds_between, shift,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -94,6 +94,7 @@ pub struct FlagRecord {
 impl History {
     /// What a process that starts watching this fleet at `now` takes up.
     pub fn remembered(&mut self, fleet: FleetId, now: Timestamp) -> Result<Remembered, HistoryError> {
+        self.heal(fleet, now)?;
         let mut remembered = Remembered::default();
         let seen: Option<(Option<i64>, Option<f64>, Option<f64>)> = self
             .connection
@@ -101,7 +102,7 @@ impl History {
             .query_row([fleet.0], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
         if let Some((answered, vast_age_s, skew_s)) = seen {
-            remembered.answered_at = answered.map(time);
+            remembered.answered_at = answered.map(time).filter(|at| latest_plausible(now).is_none_or(|latest| *at <= latest));
             (remembered.vast_cache_age_s, remembered.first_skew_s) = (vast_age_s, skew_s);
         }
         let answer = (remembered.answered_at, remembered.vast_cache_age_s);

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use dwell_fleet::{
-    FlagChange, Gap, Instance, Key, ManagerRun, ONE_READING_S, Presence, Redated, STATUS_CHARACTERS_MAX, Timestamp, Transition,
-    redacted,
+    CLOCK_WRONG_MAX_S, FlagChange, Gap, Instance, Key, ManagerRun, ONE_READING_S, Presence, Redated, STATUS_CHARACTERS_MAX,
+    Timestamp, Transition, redacted,
 };
 use rusqlite::{OptionalExtension, Transaction, params};
 
@@ -240,7 +240,7 @@ fn upsert(
     transaction
         .prepare_cached(
             "UPDATE instance SET uuid = coalesce(?2, uuid), vast_id = coalesce(?3, vast_id), label = coalesce(?4, label), state = ?5,
-                    entered_ms = ?6, basis = ?7, earlier_by_s = ?8, last_listed_ms = max(last_listed_ms, ?9), gpu_name = ?10,
+                    entered_ms = ?6, basis = ?7, earlier_by_s = ?8, last_listed_ms = iif(last_listed_ms > ?9 + ?23, ?9, max(last_listed_ms, ?9)), gpu_name = ?10,
                     num_gpus = ?11, dollars_per_h = ?12, machine_id = ?13, host_id = ?14, geolocation = ?15, inet_down_mbps = ?16,
                     status_msg = ?17, bench_rate = coalesce(?18, bench_rate), min_rate = coalesce(?19, min_rate),
                     image = coalesce(?20, image), cpu_ram_mib = coalesce(?21, cpu_ram_mib), kill_reason = coalesce(?22, kill_reason)
@@ -269,6 +269,8 @@ fn upsert(
             instance.vast.image(),
             instance.vast.cpu_ram_mib,
             instance.row.kill_reason.as_deref().map(cut),
+            // What was listed in a future that cannot be is listed now.
+            (CLOCK_WRONG_MAX_S * 1000.0) as i64,
         ])?;
     Ok(id)
 }
@@ -405,6 +407,8 @@ impl GaugeReading {
 
     /// Writes it, unless it is the `newest` one read again: the same copy of vast.ai's record is no new reading.
     fn write(&self, transaction: &Transaction<'_>, row: i64, newest: Option<i64>) -> Result<bool, rusqlite::Error> {
+        // One of a future that cannot be is no reading.
+        let newest = newest.filter(|newest| *newest <= self.at + (CLOCK_WRONG_MAX_S * 1000.0) as i64);
         if newest.is_some_and(|newest| self.at - newest < ONE_READING_MS) {
             return Ok(false);
         }

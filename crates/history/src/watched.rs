@@ -25,6 +25,16 @@ pub(crate) fn carry_on(
     as_of: i64,
 ) -> Result<Stretch, rusqlite::Error> {
     let last = match known {
+        // The manager's clock was set back: what was watched until then was watched until now.
+        Some(known) if known.to_ms > as_of + JOINED_MS && known.from_ms <= as_of => {
+            transaction.prepare_cached("UPDATE watched SET to_ms = ?3 WHERE fleet = ?1 AND from_ms = ?2")?.execute((
+                fleet.0,
+                known.from_ms,
+                as_of,
+            ))?;
+            Some(Stretch { to_ms: as_of, ..known })
+        }
+        Some(known) if known.to_ms > as_of + JOINED_MS => None,
         Some(known) => Some(known),
         None => transaction
             .prepare_cached(
@@ -32,7 +42,8 @@ pub(crate) fn carry_on(
             )?
             .query_row((fleet.0, as_of), |row| Ok(Stretch { from_ms: row.get(0)?, to_ms: row.get(1)? }))
             .optional()?
-            .filter(|last| as_of - last.to_ms <= JOINED_MS),
+            // One that ends in the future is none that goes on now.
+            .filter(|last| (as_of - last.to_ms).abs() <= JOINED_MS),
     };
     match last {
         Some(last) if as_of - last.to_ms < WRITTEN_EVERY_MS => Ok(last),

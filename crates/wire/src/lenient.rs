@@ -112,9 +112,12 @@ pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     })
 }
 
-/// A time from seconds since the epoch; nothing outside the years that a timestamp can express.
+/// 2100-01-01: nothing that answers now is dated later, seconds since the epoch.
+const LATEST_S: f64 = 4_102_444_800.0;
+
+/// A time from seconds since the epoch; none beyond this century, which no clock that was ever set shows.
 pub(crate) fn seconds(seconds: f64) -> Option<Timestamp> {
-    (seconds > 0.0 && seconds < 2.0e11).then(|| Timestamp::from_millisecond((seconds * 1000.0) as i64).ok())?
+    (seconds > 0.0 && seconds < LATEST_S).then(|| Timestamp::from_millisecond((seconds * 1000.0) as i64).ok())?
 }
 
 /// As Go writes a float: whole numbers without a fraction.

@@ -25,8 +25,7 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 fn time(value: &Value) -> Option<Timestamp> {
-    let ms = number(value)? * 1000.0;
-    Timestamp::from_millisecond(ms as i64).ok().filter(|_| ms > 0.0)
+    crate::lenient::seconds(number(value)?)
 }
 
 /// An answer of vast.ai, which is written by Python: `NaN`, `Infinity`, numbers beyond any float, halves of surrogate pairs and bytes

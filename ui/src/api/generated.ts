@@ -43,7 +43,7 @@ instances: Array<InstanceRow>, };
 export type ConditionView = { 
 /**
  * `fleet-written-off`, `manager-never-reached`, `manager-unreachable`, `vast-list-missing`, `vast-list-stale`,
- * `history-not-written` or `rows-unreadable`.
+ * `history-not-written`, `rows-unreadable` or `times-implausible`.
  */
 kind: string, 
 /**

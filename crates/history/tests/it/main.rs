@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that cannot go on says where")]
 
 mod acts;
+mod future;
 mod held;
 mod history;
 mod kills;
