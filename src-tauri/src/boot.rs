@@ -5,12 +5,14 @@ use tracing_subscriber::EnvFilter;
 
 /// Starts Dwell's own log: a file a day in the data folder, seven of them kept. Ends when the guard is dropped.
 pub(crate) fn start_log(app: &App) -> anyhow::Result<tracing_appender::non_blocking::WorkerGuard> {
+    let folder = app.folder().path().join("logs");
+    dwell_commands::files::own_folder(&folder)?;
     let files = tracing_appender::rolling::Builder::new()
         .rotation(tracing_appender::rolling::Rotation::DAILY)
         .filename_prefix("dwell")
         .filename_suffix("log")
         .max_log_files(7)
-        .build(app.folder().path().join("logs"))?;
+        .build(folder)?;
     let (writer, guard) = tracing_appender::non_blocking(files);
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("DWELL_LOG").unwrap_or_else(|_| EnvFilter::new("warn,dwell=info")))

@@ -200,7 +200,7 @@ async fn benchmark(args: &Args, wanted: &BenchRun) -> anyhow::Result<ExitCode> {
         for (place, record) in batch.records.iter().enumerate() {
             let path = if batch.records.len() > 1 { numbered(path, place) } else { path.clone() };
             let bytes = bench_file(record, fleet(record).as_ref(), now(), form, Theme::Light)?;
-            std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            dwell_commands::files::write_output(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
             remark(&format!("kept in {}", path.display()));
         }
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use dwell_commands::dto::*;
 use dwell_commands::words::duration;
-use dwell_commands::{Archive, ChartForm, ExportTable, Folder, TableForm};
+use dwell_commands::{Archive, ChartForm, ExportTable, Folder, TableForm, files};
 use serde_json::json;
 
 use crate::args::{Args, ChartArgs, HistoryCommand, SimulatedArchive};
@@ -58,7 +58,7 @@ pub(crate) fn chart(args: &Args, wanted: &ChartArgs) -> anyhow::Result<ExitCode>
         let form = ChartForm::named(ending)
             .with_context(|| format!("{}: give it a name that ends in .svg, .png, .csv or .json", path.display()))?;
         let bytes = archive.chart_file(&request, form)?;
-        std::fs::write(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        files::write_output(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
         if args.json {
             print::json(&json!({ "path": path, "bytes": bytes.len() }), true)?;
         } else {
@@ -137,7 +137,7 @@ pub(crate) fn history(args: &Args, command: &HistoryCommand) -> anyhow::Result<E
             let form = TableForm::named(ending)
                 .with_context(|| format!("{}: give it a name that ends in .csv, .jsonl or .parquet", path.display()))?;
             let archive = archive(args, simulated)?;
-            let file = std::fs::File::create_new(path).with_context(|| format!("cannot write {}", path.display()))?;
+            let file = files::create_new_output(path).with_context(|| format!("cannot write {}", path.display()))?;
             let rows = archive.export(table, (during.since, during.until), form, file)?;
             if args.json {
                 print::json(&json!({ "path": path, "rows": rows }), true)?;

@@ -4,12 +4,13 @@
 //! serialised, and is wiped when it is dropped.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dwell_fleet::{SECRET_BYTES_MIN, keep_secret};
+use dwell_history::files;
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::ApiError;
@@ -343,6 +344,17 @@ fn files_of_vastai() -> Vec<PathBuf> {
     vec![home.config_dir().join("vastai/vast_api_key"), home.home_dir().join(".vast_api_key")]
 }
 
+/// Whether other users of this machine can read a file; not known is no.
+fn others_can_read(path: &Path) -> bool {
+    #[cfg(unix)]
+    return std::fs::metadata(path).is_ok_and(|about| std::os::unix::fs::MetadataExt::mode(&about) & 0o077 != 0);
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
 /// The key of vast.ai's own client, on request only: from `VAST_API_KEY`, else from its file.
 pub(crate) fn of_vastai() -> Result<(SecretString, String), ApiError> {
     match of_environment() {
@@ -350,11 +362,12 @@ pub(crate) fn of_vastai() -> Result<(SecretString, String), ApiError> {
         told => return told,
     }
     for path in files_of_vastai() {
-        let small = std::fs::metadata(&path).is_ok_and(|told| told.len() <= KEY_CHARACTERS_MAX as u64);
-        if small && let Ok(key) = std::fs::read_to_string(&path) {
-            keep_secret(key.trim());
-            return Ok((SecretString::from(key.trim().to_owned()), path.display().to_string()));
-        }
+        // It is that client's file, and can be a link; nothing waits for what is no file.
+        let Ok(Some(bytes)) = files::read_regular(&path, KEY_CHARACTERS_MAX as u64) else { continue };
+        let Ok(key) = String::from_utf8(bytes) else { continue };
+        keep_secret(key.trim());
+        let open = if others_can_read(&path) { ": others can read it (close it: chmod 600)" } else { "" };
+        return Ok((SecretString::from(key.trim().to_owned()), format!("{}{open}", path.display())));
     }
     Err(ApiError::new("no-key", "neither VAST_API_KEY nor a key file of vast.ai's client was found"))
 }

@@ -53,6 +53,7 @@ pub use dwell_bench::predict::{Limit, Prediction};
 pub use dwell_charts::Theme;
 pub use dwell_clients::{Limits, OfferQuery, VAST_ADDRESS, VastClient, VastList, VastListed, VastOffer, VastUser};
 pub use dwell_fleet::{is_plain, keep_secret, plain_letter, redacted, redacted_bytes, words};
+pub use dwell_history::files;
 pub use dwell_history::{ExportTable, Imported};
 pub use dwell_simulator::{FaultKind, Parameter, Scenario, Served, Value, World, fault_kinds, scenario_schema, serve, shipped};
 pub use error::ApiError;

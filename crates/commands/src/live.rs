@@ -12,6 +12,7 @@ use crate::ask::{Answered, Looked, container_looked, host_looked};
 use crate::drive::Clock;
 use crate::dto::ProbeScript;
 use crate::keys;
+use dwell_history::files;
 
 /// Host keys of rented machines, apart from the operator's own.
 const KNOWN_HOSTS: &str = "known_hosts_of_machines";
@@ -109,7 +110,11 @@ impl Live {
             }
             looked.push(Looked { answered: Answered::Vast(answer), raw });
         }
-        let run = self.ssh.probe(number, direct.as_ref(), proxy.as_ref(), &folder.join(KNOWN_HOSTS)).await?;
+        let known_hosts = folder.join(KNOWN_HOSTS);
+        // ssh writes it: through no link, and for this user alone.
+        let opened = files::private_folder(folder).and_then(|()| files::open_private(&known_hosts));
+        opened.map_err(|error| ApiError::new("not-kept", format!("no host key can be kept: {error}")))?;
+        let run = self.ssh.probe(number, direct.as_ref(), proxy.as_ref(), &known_hosts).await?;
         looked.extend(host_looked(run.direct, run.proxy, run.output, &run.words, Clock::System.now()));
         Ok(looked)
     }

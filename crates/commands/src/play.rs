@@ -3,7 +3,6 @@
 //! A drill runs in this process, on a world of its own: nothing that is named or done in it can reach a manager or vast.ai.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use crate::ApiError;
 use crate::drill::{expectations, needs_a_person};
 use crate::dto::*;
 use crate::settings::Folder;
+use dwell_history::files;
 
 /// Name under which a drill's simulator introduces itself: the scenario's own would give the truth away.
 pub(crate) const DRILL: &str = "drill";
@@ -442,15 +442,8 @@ fn file(folder: &Folder) -> PathBuf {
 pub(crate) fn past(folder: &Folder) -> Result<Vec<PastDrill>, ApiError> {
     let path = file(folder);
     let trouble = |what: String| ApiError::new("drills-unreadable", format!("{}: {what}", path.display()));
-    let size = match std::fs::metadata(&path) {
-        Ok(data) => data.len(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(trouble(error.to_string())),
-    };
-    if size > PAST_BYTES_MAX {
-        return Err(trouble(format!("{size} bytes; {PAST_BYTES_MAX} at most are read")).hint("move the file away"));
-    }
-    let text = std::fs::read(&path).map_err(|error| trouble(error.to_string()))?;
+    let read = files::private_file(&path).and_then(|_| files::read_regular(&path, PAST_BYTES_MAX));
+    let Some(text) = read.map_err(|error| trouble(error.to_string()).hint("move the file away"))? else { return Ok(Vec::new()) };
     serde_json::from_slice(&text).map_err(|error| trouble(error.to_string()).hint("move the file away"))
 }
 
@@ -462,12 +455,7 @@ pub(crate) fn keep(folder: &Folder, played: PastDrill) -> Result<(), ApiError> {
     let path = file(folder);
     let trouble = |error: std::io::Error| ApiError::new("drills-unwritable", format!("{}: {error}", path.display()));
     let text = serde_json::to_vec_pretty(&all).map_err(|error| ApiError::new("bug", error.to_string()))?;
-    std::fs::create_dir_all(folder.path()).map_err(trouble)?;
-    // Beside it and then over it: a crash leaves the old or the new, never half of it.
-    let beside = path.with_extension("json.new");
-    let mut new = std::fs::File::create(&beside).map_err(trouble)?;
-    new.write_all(&text).and_then(|()| new.sync_all()).map_err(trouble)?;
-    std::fs::rename(&beside, &path).map_err(trouble)
+    files::private_folder(folder.path()).and_then(|()| files::replace_private(&path, &text)).map_err(trouble)
 }
 
 /// What can be played, with what was played of it.

@@ -37,7 +37,7 @@ impl Folder {
     /// another one.
     pub(crate) fn export(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ApiError> {
         let (mut file, path) = self.create_export(name)?;
-        file.write_all(bytes).map(|()| path).map_err(|error| self.unwritten(&error))
+        file.write_all(&dwell_fleet::redacted_bytes(bytes)).map(|()| path).map_err(|error| self.unwritten(&error))
     }
 
     /// The same file, to be written by somebody else.
@@ -45,11 +45,16 @@ impl Folder {
         /// Names that are tried.
         const NAMES_MAX: usize = 1_000;
         let (stem, ending) = name.rsplit_once('.').unwrap_or((name, "txt"));
-        std::fs::create_dir_all(&self.exports).map_err(|error| self.unwritten(&error))?;
+        // Downloads are the operator's, and as open as they are; the file is not.
+        let made = match self.exports.starts_with(&self.data) {
+            true => files::own_folder(&self.exports),
+            false => std::fs::create_dir_all(&self.exports),
+        };
+        made.map_err(|error| self.unwritten(&error))?;
         for place in 1..=NAMES_MAX {
             let name = if place == 1 { format!("{stem}.{ending}") } else { format!("{stem}-{place}.{ending}") };
             let path = self.exports.join(name);
-            match std::fs::File::create_new(&path) {
+            match files::create_new_output(&path) {
                 Ok(file) => return Ok((file, path)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(self.unwritten(&error)),

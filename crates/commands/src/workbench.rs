@@ -21,6 +21,7 @@ use crate::drive::Clock;
 use crate::dto::*;
 use crate::forecast::this_host;
 use crate::settings::Folder;
+use dwell_history::files;
 
 /// Readings and windows that are sent on at most: more than a chart has points.
 const POINTS_MAX: usize = 600;
@@ -317,8 +318,8 @@ fn view(record: &Record, fleet: Option<Estimate>, at: Timestamp) -> BenchRecord 
 fn keep(folder: &Path, at: Timestamp, place: usize, record: &Record) -> Result<(), ApiError> {
     let path = folder.join(format!("{}-{place}.json", stamp(at)));
     let json = serde_json::to_vec_pretty(record).map_err(|error| ApiError::new("bug", error.to_string()))?;
-    std::fs::create_dir_all(folder)
-        .and_then(|()| std::fs::write(&path, json))
+    files::own_folder(folder)
+        .and_then(|()| files::replace_private(&path, &json))
         .map_err(|error| ApiError::new("not-kept", format!("the record could not be written to {}: {error}", path.display())))
 }
 
@@ -334,10 +335,8 @@ fn past_of(path: &Path) -> Option<PastBench> {
     let (stamp, _) = path.file_stem()?.to_str()?.split_once('Z')?;
     let (day, time) = stamp.split_once('T')?;
     let at = format!("{day}T{}Z", time.replace('-', ":")).parse().ok()?;
-    if std::fs::metadata(path).ok()?.len() > RECORD_BYTES_MAX {
-        return None;
-    }
-    let record: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+    files::private_file(path).ok()?;
+    let record: serde_json::Value = serde_json::from_slice(&files::read_regular(path, RECORD_BYTES_MAX).ok()??).ok()?;
     let median =
         |title: &str| record["measured"].as_array()?.iter().find(|it| it["title"] == title).and_then(|it| it["median"].as_f64());
     Some(PastBench {
@@ -370,6 +369,20 @@ mod tests {
             keep(folder.path(), at.parse().unwrap(), place, &record).unwrap();
         }
         std::fs::write(folder.path().join("2026-03-03T00-00-00Z.json"), "no record").unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode(&folder.path().join("2026-03-02T09-30-05Z-1.json")), 0o600);
+            // One that is waited for would never be read.
+            let pipe = folder.path().join("2026-03-04T00-00-00Z-0.json");
+            assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            // Those of before are closed when they are read.
+            let old = folder.path().join("2026-03-01T10-00-00Z-0.json");
+            std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o644)).unwrap();
+            past(folder.path());
+            assert_eq!(mode(&old), 0o600);
+        }
         let past = past(folder.path());
         let times: Vec<String> = past.iter().map(|it| it.at.to_string()).collect();
         assert_eq!(times, ["2026-03-02T09:30:05Z", "2026-03-02T09:30:05Z", "2026-03-01T10:00:00Z"]);

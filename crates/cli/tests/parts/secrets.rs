@@ -148,7 +148,7 @@ fn is_nowhere(secret: &str) -> Result<(), TestCaseError> {
         [&deploy[..], &["--env", &url_of]].concat(),
         vec!["rollouts", "--json"],
         vec!["journal", "--json"],
-        vec!["history", "export", "log-lines", "-o", &table],
+        vec!["history", "export", "logs", "-o", &table],
         vec!["chart", "states", "-o", &chart],
     ];
     let forms = forms(secret);
@@ -206,4 +206,39 @@ fn a_secret_in_the_clear_is_refused_with_what_to_do() {
     let plain = run(&[&deploy[..], &["MIN_RATE=30"]].concat());
     let said = text(&plain.stdout);
     assert!(plain.status.success() && said.contains("taken for no secrets: MIN_RATE"), "{said} {}", text(&plain.stderr));
+}
+
+/// What is exported is for the operator alone, and goes into a file: through no link, and into no pipe that would be waited for.
+#[cfg(unix)]
+#[test]
+fn what_is_exported_is_closed_to_others_and_goes_through_no_link() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let url = parrot("none-is-known-here");
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dwellctl"));
+        command.args(arguments).env("DWELL_DATA_DIR", folder.path()).env_remove("VAST_API_KEY").env_remove("DWELL_MANAGER");
+        command.output().unwrap()
+    };
+    assert!(run(&["fleets", "add", "f", &url]).status.success());
+    assert!(run(&["logs", UUID]).status.success());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let path = |name: &str| elsewhere.path().join(name);
+    let theirs = path("theirs");
+    std::fs::write(&theirs, "theirs").unwrap();
+    for ending in ["jsonl", "csv"] {
+        let (new, link, pipe) =
+            (path(&format!("new.{ending}")), path(&format!("link.{ending}")), path(&format!("pipe.{ending}")));
+        symlink(&theirs, &link).unwrap();
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let to = |out: &Path| run(&["history", "export", "logs", "-o", out.to_str().unwrap()]);
+        let written = to(&new);
+        assert!(written.status.success(), "{}", text(&written.stderr));
+        assert_eq!(std::fs::metadata(&new).unwrap().permissions().mode() & 0o777, 0o600, "{ending}");
+        for refused in [&link, &pipe] {
+            let output = to(refused);
+            assert!(!output.status.success() && text(&output.stderr).contains("cannot write"), "{}", text(&output.stderr));
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "theirs");
 }
