@@ -502,7 +502,8 @@ pub(crate) struct TermsArgs {
     /// What the container runs at its start.
     #[arg(long, requires = "image", value_name = "SCRIPT")]
     pub(crate) onstart: Option<String>,
-    /// A variable in its environment, NAME=VALUE; NAME alone takes the value from the keychain (dwellctl keys set-env).
+    /// A variable in its environment, NAME=VALUE, which is stored as it is; NAME alone takes the value from the keychain (dwellctl keys
+    /// set-env), as every secret has to.
     #[arg(long = "env", requires = "image", value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
     /// Longest time until one runs.

@@ -431,6 +431,12 @@ fn a_fleet_behind_ssh_is_connected_and_its_machines_are_looked_at() {
     let shown = text(&output.stdout);
     assert!(shown.starts_with("ssh ") && shown.contains("nvidia-smi"), "{}{shown}", text(&output.stderr));
     assert!(run(&["fleets", "allow-probe", "behind"]).status.success());
+    let inside = run(&["probe", &id]);
+    let words = text(&inside.stderr);
+    assert!(inside.status.code() == Some(3) && words.contains("allow_private_machines = true"), "{words}");
+    let settings = sim.folder.path().join("settings.toml");
+    let written = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, format!("allow_private_machines = true\n{written}")).unwrap();
     let probed = run(&["probe", &id, "--json"]);
     assert!(probed.status.success(), "{}", text(&probed.stderr));
     let page = json(&probed);

@@ -6,11 +6,12 @@
 //! operator's own `known_hosts`, and what they print has a limit.
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use dwell_fleet::look::{Reach, SshAddress};
+use dwell_fleet::look::{Reach, SshAddress, is_public};
 use dwell_fleet::{redacted, redacted_bytes};
 use dwell_wire as wire;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -88,11 +89,13 @@ impl SshTarget {
 pub struct Ssh {
     program: OsString,
     config: Option<PathBuf>,
+    /// Rented machines may be told to be in a network of one's own.
+    private_machines: bool,
 }
 
 impl Default for Ssh {
     fn default() -> Self {
-        Self { program: "ssh".into(), config: None }
+        Self { program: "ssh".into(), config: None, private_machines: false }
     }
 }
 
@@ -143,6 +146,11 @@ impl Ssh {
     /// With a configuration file of its own instead of the operator's.
     pub fn with_config(config: Option<PathBuf>) -> Self {
         Self { config, ..Self::default() }
+    }
+
+    /// Looks at machines in a network of one's own, and on this machine, as well: for a fleet of one's own, and simulated ones.
+    pub fn with_private_machines(self, private_machines: bool) -> Self {
+        Self { private_machines, ..self }
     }
 
     /// `ssh` to a machine of the operator's, with options that hold for every use.
@@ -222,6 +230,7 @@ impl Ssh {
         known_hosts: &Path,
     ) -> Result<ProbeRun, FetchError> {
         let mut run = ProbeRun { direct: Reach::NoAddress, proxy: Reach::NoAddress, output: None, words: String::new() };
+        let (mut refused, mut tried) = (None, false);
         if let Some(folder) = known_hosts.parent() {
             // Where this fails, ssh says that it cannot keep the key, and goes on.
             let _ = std::fs::create_dir_all(folder);
@@ -231,9 +240,28 @@ impl Ssh {
             let reach = if run.output.is_some() {
                 Reach::NotTried
             } else {
+                let leads_to = match self.leads_to(address).await {
+                    Leads::To(host) => host,
+                    Leads::Nowhere => {
+                        tried = true;
+                        run.words = format!("{} could not be resolved", address.host());
+                        if way == "direct" {
+                            run.direct = Reach::NameUnknown
+                        } else {
+                            run.proxy = Reach::NameUnknown
+                        }
+                        continue;
+                    }
+                    // As if none had been told: nothing is connected to.
+                    Leads::Inside(why) => {
+                        refused = refused.or(Some(why));
+                        continue;
+                    }
+                };
+                tried = true;
                 let alias = format!("vast-{id}-{way}");
                 let mut arguments = self.arguments_to(Whose::Rented);
-                arguments.extend(machine_options(&alias, address, known_hosts));
+                arguments.extend(machine_options(&alias, &leads_to, known_hosts));
                 arguments.extend(machine_address(address));
                 arguments.push(remote_command().into());
                 let ended = finish(self.start_to(Whose::Rented, arguments)?, PROBE_WITHIN).await?;
@@ -261,7 +289,60 @@ impl Ssh {
             };
             if way == "direct" { run.direct = reach } else { run.proxy = reach }
         }
-        Ok(run)
+        match refused {
+            Some(why) if !tried => Err(FetchError::new(Code::BadAddress, why)),
+            _ => Ok(run),
+        }
+    }
+
+    /// What is connected to where a machine is told to be at this address: looked up once, so that no name can lead elsewhere the
+    /// second time.
+    async fn leads_to(&self, address: &SshAddress) -> Leads {
+        if self.private_machines {
+            return Leads::To(address.host().to_owned());
+        }
+        if address.is_local_name() {
+            return Leads::inside(address, "its name is one of a network of your own");
+        }
+        let found: Vec<IpAddr> = match address.host().parse() {
+            Ok(number) => vec![number],
+            Err(_) => {
+                let lookup = tokio::net::lookup_host((address.host(), address.port()));
+                match tokio::time::timeout(Duration::from_secs(CONNECT_WITHIN_S), lookup).await {
+                    Ok(Ok(found)) => found.map(|found| found.ip()).collect(),
+                    Ok(Err(_)) | Err(_) => Vec::new(),
+                }
+            }
+        };
+        chosen(address, &found)
+    }
+}
+
+/// Which of the addresses that were found is connected to. A name that leads inside as well is not what a rented machine's is.
+fn chosen(address: &SshAddress, found: &[IpAddr]) -> Leads {
+    match found {
+        [] => Leads::Nowhere,
+        [first, ..] if found.iter().all(|number| is_public(*number)) => Leads::To(first.to_string()),
+        _ => Leads::inside(address, "it leads to this machine or into a network of your own"),
+    }
+}
+
+/// Where an address of a machine leads.
+#[derive(Debug, PartialEq)]
+enum Leads {
+    To(String),
+    /// Its name is not known.
+    Nowhere,
+    /// Not to the public internet, and why that is refused.
+    Inside(String),
+}
+
+impl Leads {
+    fn inside(address: &SshAddress, why: &str) -> Self {
+        Self::Inside(format!(
+            "a rented machine is told to be at {address}, and is not looked at: {why}, and rented machines are on the public internet. \
+             Where that is meant, for a fleet of one's own or a simulated one: allow_private_machines = true, at the top of settings.toml"
+        ))
     }
 }
 
@@ -286,12 +367,12 @@ fn remote_command() -> String {
     format!("exec sh -c '{}'", wire::probe_script())
 }
 
-fn machine_options(alias: &str, address: &SshAddress, known_hosts: &Path) -> Vec<OsString> {
+fn machine_options(alias: &str, leads_to: &str, known_hosts: &Path) -> Vec<OsString> {
     // Of a path, ssh reads quotes and percent signs.
     let file = known_hosts.display().to_string().replace('%', "%%").replace('"', "");
     [
         // What is connected to is the address that was given, directly, whatever a configuration makes of such a name.
-        format!("HostName={}", address.host()),
+        format!("HostName={leads_to}"),
         "ProxyCommand=none".to_owned(),
         "CanonicalizeHostname=no".to_owned(),
         "KnownHostsCommand=none".to_owned(),
@@ -492,6 +573,18 @@ mod tests {
         }
         for good in ["controller", "ops@controller.example", "ssh://ops@controller:2222", "ops@[2001:db8::1]", " padded "] {
             assert!(SshTarget::new(good).is_ok(), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_leads_where_it_was_found_to_lead_and_never_inside() {
+        let Some(address) = SshAddress::new("ssh4.vast.ai", 12_345) else { panic!() };
+        let found = |numbers: &[&str]| chosen(&address, &numbers.iter().filter_map(|it| it.parse().ok()).collect::<Vec<_>>());
+        assert_eq!(found(&["192.0.2.7", "2001:db8::7"]), Leads::To("192.0.2.7".to_owned()));
+        assert_eq!(found(&[]), Leads::Nowhere);
+        for inside in [&["127.0.0.1"][..], &["192.0.2.7", "10.0.0.1"], &["::1", "192.0.2.7"], &["169.254.169.254"]] {
+            let Leads::Inside(why) = found(inside) else { panic!("{inside:?}") };
+            assert!(why.contains("ssh4.vast.ai:12345") && why.contains("allow_private_machines = true"), "{why}");
         }
     }
 

@@ -483,7 +483,8 @@ impl App {
         let settings = Settings::load(&self.folder)?;
         let allowed = settings.named(&session.name).is_ok_and(|fleet| fleet.allow_probe);
         let machines = allowed.then(|| self.folder.path().to_owned());
-        Ok(Some(Live { ssh: self.ssh(), manager: Some(manager), vast: Err(keys::unknown()), machines }))
+        let ssh = self.ssh().with_private_machines(settings.allow_private_machines);
+        Ok(Some(Live { ssh, manager: Some(manager), vast: Err(keys::unknown()), machines }))
     }
 
     /// What the channels that are asked on purpose have answered of an instance, as it came.

@@ -1447,7 +1447,7 @@ dto! {
     EnvVar {
         /// Name.
         name: String,
-        /// Value; `null`: the keychain has it, under `env:NAME`.
+        /// Value, stored as it is; `null`: the keychain has it, under `env:NAME`. Refused where the name reads like a secret.
         #[serde(default)]
         value: Option<String>,
     }

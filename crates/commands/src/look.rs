@@ -127,7 +127,7 @@ impl Look {
         let client = client_of(live::ssh(), &fleet.address, through, limits)?;
         let history = History::open(&folder.history())?;
         let live = Live {
-            ssh: live::ssh(),
+            ssh: live::ssh().with_private_machines(settings.allow_private_machines),
             manager: Some(client.clone()),
             vast: Err(keys::unknown()),
             machines: fleet.allow_probe.then(|| folder.path().to_owned()),

@@ -96,6 +96,9 @@ pub(crate) struct Settings {
     /// How large history may become, GiB; beyond it the oldest log lines go. 16 where not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) history_gib_max: Option<u32>,
+    /// Machines that are told to be in a network of one's own, or on this machine, are looked at as well: a rented one is not there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) allow_private_machines: bool,
     /// Saved fleets.
     #[serde(default, rename = "fleet")]
     pub(crate) fleets: Vec<SavedFleet>,
@@ -143,7 +146,7 @@ impl Settings {
     fn over(&self, before: &str) -> Result<String, String> {
         let mut document: DocumentMut = before.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
         let new = toml_edit::ser::to_document(self).map_err(|error| error.to_string())?;
-        put(document.as_table_mut(), new.as_table(), &["watching", "vast_accounts", "history_gib_max"]);
+        put(document.as_table_mut(), new.as_table(), &["watching", "vast_accounts", "history_gib_max", "allow_private_machines"]);
         for (name, knows, is_told_by) in [("fleet", FLEET_KEYS, &["name"][..]), ("rule", RULE_KEYS, &["name", "fleet"])] {
             let before = document.remove(name).and_then(|it| it.into_array_of_tables().ok()).unwrap_or_default();
             let mut after = ArrayOfTables::new();
@@ -309,6 +312,7 @@ mod tests {
             watching: Some("main".into()),
             vast_accounts: vec!["one".into()],
             history_gib_max: Some(3),
+            allow_private_machines: true,
             fleets: vec![fleet("main"), fleet("other")],
             rules: vec![rule("a"), rule("b")],
         };

@@ -3,6 +3,8 @@
 //!
 //! Text in here comes from instances and hosts, and is hostile.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use crate::Timestamp;
 
 /// An answer with its time, on the manager's clock.
@@ -140,11 +142,54 @@ fn is_full_name(host: &str) -> bool {
     host.len() <= 253 && host.contains('.') && host.split('.').all(label) && !is_numeric
 }
 
+/// Endings of names that mean something in one's own network alone. Source: RFC 6761, 6762, 8375, and ICANN's `.internal`; `lan`,
+/// `intranet`, `corp` and `home` are no names of the public DNS and are used so.
+const LOCAL_ENDINGS: [&str; 12] =
+    ["localhost", "localdomain", "local", "internal", "intranet", "private", "lan", "corp", "home", "arpa", "test", "invalid"];
+
+/// Whether an address is one of the public internet: neither this machine's, nor of a network of one's own (RFC 1918, 4193, 6598,
+/// link-local), nor for many at once, nor reserved. Those that stand for documentation lead nowhere, and are let pass.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [one, two, three, _] = address.octets();
+            let is_shared = one == 100 && (64..128).contains(&two);
+            let is_protocols = (one, two, three) == (192, 0, 0) || (one == 198 && (18..20).contains(&two));
+            !(address.is_private()
+                || address.is_loopback()
+                || address.is_link_local()
+                || one == 0
+                || one >= 224
+                || is_shared
+                || is_protocols)
+        }
+        IpAddr::V6(address) => {
+            let parts = address.segments();
+            let [high, low] = [parts[6], parts[7]];
+            let inner = |high: u16, low: u16| is_public(IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low))));
+            match parts {
+                // ::/96 and ::ffff:0:0/96: this machine, nobody, or an address of the older kind.
+                [0, 0, 0, 0, 0, 0 | 0xffff, ..] => inner(high, low),
+                // NAT64 and 6to4 lead to one as well.
+                [0x64, 0xff9b, ..] => inner(high, low),
+                [0x2002, high, low, ..] => inner(high, low),
+                [first, ..] => (first & 0xfe00) != 0xfc00 && (first & 0xff80) != 0xfe80 && first < 0xff00,
+            }
+        }
+    }
+}
+
 impl SshAddress {
+    /// Whether its name is one of a network of one's own, whatever it leads to.
+    pub fn is_local_name(&self) -> bool {
+        let last = self.host.rsplit('.').next().unwrap_or_default();
+        self.host.parse::<IpAddr>().is_err() && LOCAL_ENDINGS.iter().any(|ending| last.eq_ignore_ascii_case(ending))
+    }
+
     /// `None` where that is neither an IP address nor a full name, or no port.
     pub fn new(host: &str, port: u64) -> Option<Self> {
         let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
-        let is_number = host.parse::<std::net::IpAddr>().is_ok();
+        let is_number = host.parse::<IpAddr>().is_ok();
         (is_number || is_full_name(host)).then(|| Self { host: host.to_owned(), port })
     }
 
@@ -435,6 +480,64 @@ impl ProverStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rented_machine_is_on_the_public_internet() {
+        let public = |host: &str| is_public(host.parse().unwrap());
+        for host in [
+            "8.8.8.8",
+            "192.0.2.10",
+            "100.63.0.1",
+            "172.32.0.1",
+            "223.255.255.255",
+            "2001:db8::1",
+            "2a01:4f8::1",
+            "::ffff:8.8.8.8",
+        ] {
+            assert!(public(host), "{host}");
+        }
+        for host in [
+            "127.0.0.1",
+            "127.9.9.9",
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "100.127.0.1",
+            "192.0.0.8",
+            "198.18.0.1",
+            "224.0.0.1",
+            "239.1.1.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "fe80::1",
+            "febf::1",
+            "fec0::1",
+            "fc00::1",
+            "fd12::1",
+            "ff02::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::127.0.0.1",
+            "64:ff9b::10.0.0.1",
+            "2002:7f00:1::",
+            "2002:a00:1::1",
+        ] {
+            assert!(!public(host), "{host}");
+        }
+        for host in ["db.internal", "printer.local", "a.localhost", "x.LAN", "router.home.arpa", "ci.corp"] {
+            assert!(SshAddress::new(host, 22).is_some_and(|address| address.is_local_name()), "{host}");
+        }
+        for host in ["ssh4.vast.ai", "local.example.com", "10.0.0.1", "internal.vast.ai"] {
+            assert!(SshAddress::new(host, 22).is_some_and(|address| !address.is_local_name()), "{host}");
+        }
+    }
 
     #[test]
     fn an_address_of_a_machine_is_no_alias() {

@@ -2057,7 +2057,7 @@ export type EnvVar = {
  */
 name: string, 
 /**
- * Value; `null`: the keychain has it, under `env:NAME`.
+ * Value, stored as it is; `null`: the keychain has it, under `env:NAME`. Refused where the name reads like a secret.
  */
 value: string | null, };
 export type RolloutRequest = { 

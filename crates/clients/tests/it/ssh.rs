@@ -31,7 +31,7 @@ async fn manager() -> u16 {
 }
 
 fn ssh(server: &Sshd) -> Ssh {
-    Ssh::with_config(Some(server.path("ssh_config")))
+    Ssh::with_config(Some(server.path("ssh_config"))).with_private_machines(true)
 }
 
 fn target() -> SshTarget {
@@ -209,6 +209,40 @@ async fn a_machine_is_looked_at_with_what_it_has() {
     assert!(none_left(&server).await);
 }
 
+/// What the manager tells of a rented machine leads to the public internet or nowhere: no connection is made to this machine, whatever
+/// its address is called.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rented_machine_is_never_this_one_or_in_ones_own_network() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = u64::from(listener.local_addr().unwrap().port());
+    let folder = tempfile::tempdir().unwrap();
+    let known = folder.path().join("known_hosts");
+    for host in [
+        "127.0.0.1",
+        "::1",
+        "::ffff:127.0.0.1",
+        "0.0.0.0",
+        "10.0.0.1",
+        "169.254.169.254",
+        "a.localhost",
+        "db.internal",
+        "printer.local",
+    ] {
+        let address = SshAddress::new(host, port);
+        for (direct, proxy) in [(address.as_ref(), None), (None, address.as_ref()), (address.as_ref(), address.as_ref())] {
+            let error = Ssh::default().probe(7, direct, proxy, &known).await.unwrap_err();
+            assert_eq!(error.code, Code::BadAddress, "{host}: {error}");
+            assert!(error.message.contains("rented machines are on the public internet"), "{host}: {error}");
+        }
+    }
+    assert!(listener.accept().is_err(), "connected to");
+    // An address that leads nowhere does not stand in the way of one that does; a name that nobody knows is told as that.
+    let (inside, unknown) = (SshAddress::new("127.0.0.1", port), SshAddress::new("no-such-name.vast-ai.example", port));
+    let run = Ssh::default().probe(7, inside.as_ref(), unknown.as_ref(), &known).await.unwrap();
+    assert_eq!((run.direct, run.proxy, run.output), (Reach::NoAddress, Reach::NameUnknown, None));
+}
+
 /// A look at what this server has, with its end: a look that is complete ends at once, and a minute is far beyond that.
 async fn looked(ssh: &Ssh, address: Option<&SshAddress>, known: &std::path::Path) -> dwell_clients::ProbeRun {
     tokio::time::timeout(Duration::from_secs(60), ssh.probe(7, address, None, known)).await.expect("waits").unwrap()
@@ -247,7 +281,7 @@ async fn a_machine_is_an_address_and_gets_nothing_of_the_environment() {
 async fn a_look_of_its_own() {
     let (config, port) =
         std::env::var("DWELL_TEST_LOOK").unwrap().rsplit_once(':').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
-    let ssh = Ssh::with_config(Some(config.into()));
+    let ssh = Ssh::with_config(Some(config.into())).with_private_machines(true);
     let folder = tempfile::tempdir().unwrap();
     let run = looked(&ssh, SshAddress::new("127.0.0.1", port.parse().unwrap()).as_ref(), &folder.path().join("known")).await;
     assert_eq!(run.direct, Reach::Connected, "{}", run.words);

@@ -98,6 +98,7 @@ async fn rig() -> Rig {
     std::fs::write(sshd.path("ssh_config"), config).unwrap();
 
     let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("settings.toml"), "allow_private_machines = true\n").unwrap();
     let app = App::new(Some(folder.path().to_owned())).unwrap();
     app.set_patience(Duration::from_secs(2));
     app.set_vast_address(format!("http://127.0.0.1:{}", vast.port));

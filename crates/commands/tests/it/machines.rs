@@ -10,7 +10,7 @@ use crate::world;
 struct Fleet {
     served: Served,
     app: App,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 async fn fleet(faults: &str) -> Fleet {
@@ -20,10 +20,17 @@ async fn fleet(faults: &str) -> Fleet {
     let app = App::new(Some(folder.path().to_owned())).unwrap();
     app.set_vast_address(served.vast_url());
     app.connect(ConnectRequest { address: served.url(), name: Some("mine".into()), ssh: None }).await.unwrap();
-    Fleet { served, app, _folder: folder }
+    Fleet { served, app, folder }
 }
 
 impl Fleet {
+    /// Simulated machines answer on this machine.
+    fn allow_private_machines(&self) {
+        let path = self.folder.path().join("settings.toml");
+        let written = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(path, format!("allow_private_machines = true\n{written}")).unwrap();
+    }
+
     /// The instances, once the first answer is there.
     async fn rows(&self) -> Vec<InstanceRow> {
         for _ in 0..400 {
@@ -56,6 +63,10 @@ async fn a_machine_is_looked_at_once_that_is_allowed_and_its_words_are_kept() {
 
     let fleets = fleet.app.allow_probe(AllowProbe { name: "mine".into(), allow: true }).await.unwrap();
     assert!(fleets.saved[0].allow_probe);
+    // It is told to be on this machine, where nothing is rented.
+    let error = fleet.app.make_look(LookRequest { id: row.id.clone(), check: "ssh-probe".into() }).await.unwrap_err();
+    assert!(error.code == "bad-address" && error.message.contains("this machine or into a network of your own"), "{error}");
+    fleet.allow_private_machines();
     let page = fleet.look(&row.id, "ssh-probe").await.unwrap();
     let health = |page: &DiagnosisPage, wanted: &str| {
         page.channels.iter().find(|it| it.channel == wanted).map(|it| it.health.clone()).unwrap_or_default()
@@ -93,6 +104,7 @@ async fn how_far_a_connection_gets_is_told_for_each_way() {
         let fleet = fleet(&format!("\n[[fault]]\n{fault}\nat = \"-4h\"\n")).await;
         fleet.app.add_key("mine", SecretString::from("any-key-will-do"), true).await.unwrap();
         fleet.app.allow_probe(AllowProbe { name: "mine".into(), allow: true }).await.unwrap();
+        fleet.allow_private_machines();
         let row = fleet.rows().await.remove(0);
         fleet.look(&row.id, "ssh-probe").await.unwrap();
         let page = fleet.page(&row.id).await;

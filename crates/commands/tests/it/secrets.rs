@@ -58,6 +58,7 @@ async fn the_key_is_in_nothing_that_is_written_said_sent_or_started() {
     let served = serve(World::new(scenario, 1, dwell_commands::now()), 1.0, 0, 0).await.unwrap();
     served.open_ssh();
     let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("settings.toml"), "allow_private_machines = true\n").unwrap();
     let app = App::new(Some(folder.path().to_owned())).unwrap();
     app.set_patience(Duration::from_secs(5));
     app.set_vast_address(served.vast_url());
