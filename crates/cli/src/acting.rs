@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use dwell_commands::dto::{ActStep, ActView, PlanRequest, PlanView};
-use dwell_commands::{Archive, Folder, Look};
+use dwell_commands::{Archive, Folder, Look, is_to_be_planned_again};
 use serde_json::json;
 
 use crate::args::{Act, Args};
@@ -24,11 +24,18 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
         }
         Err(error) => return Err(error),
     }
-    look.read(None).await?;
+    match look.read(None).await {
+        Ok(_) => {}
+        // vast.ai's own deeds go without the manager, by what was seen last.
+        Err(error) if !matches!(deed, "kill" | "ban" | "unban") => {
+            remark(&format!("the manager does not answer ({}): this is by what was seen last", clean(&error.message)));
+        }
+        Err(error) => return Err(error.into()),
+    }
     let request =
         PlanRequest { deed: deed.to_owned(), ids: wanted.ids.clone(), text: text.cloned(), why: Some(wanted.why.clone()) };
-    let planned = look.plan(&request).await?;
-    let view = planned.view().clone();
+    let mut planned = look.plan(&request).await?;
+    let mut view = planned.view().clone();
     if wanted.dry_run {
         if args.json {
             print::json(&view, true)?;
@@ -41,21 +48,32 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
     if !args.json {
         tell_plan(&view);
     }
-    let confirmation = match (&view.confirm_with, wanted.yes) {
-        // Refused there, with what to do: nobody is asked for nothing.
-        _ if view.read_only => None,
-        (Some(words), true) => Some(words.clone()),
-        (None, _) => None,
-        (Some(words), false) => Some(asked(words, "this destroys what does not come back")?),
-    };
     let mut failed = None;
-    let acts = look
-        .carry_out(planned, confirmation.as_deref(), |act, step| {
+    let acts = loop {
+        let confirmation = match (&view.confirm_with, wanted.yes) {
+            // Refused there, with what to do: nobody is asked for nothing.
+            _ if view.read_only => None,
+            (Some(words), true) => Some(words.clone()),
+            (None, _) => None,
+            (Some(words), false) => Some(asked(words, "this destroys what does not come back")?),
+        };
+        let carried = look.carry_out(planned, confirmation.as_deref(), |act, step| {
             if let Err(error) = tell(args, act, step) {
                 failed = Some(error);
             }
-        })
-        .await?;
+        });
+        match carried.await {
+            Ok(acts) => break acts,
+            // A person looks at what it is now, and confirms that. A script has confirmed what it was.
+            Err(error) if is_to_be_planned_again(&error) && confirmation.is_some() && !wanted.yes => {
+                remark(&clean(&error.message));
+                planned = look.plan(&request).await?;
+                view = planned.view().clone();
+                tell_plan(&view);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
     if let Err(error) = look.look_after_left().await {
         remark(&format!("what was left under way is not looked after: {}", clean(&error.message)));
     }
@@ -103,6 +121,7 @@ fn tell_plan(view: &PlanView) {
             Some(why) => out(&format!("    left out: {}", clean(why))),
             None => {
                 out(&format!("    {}", clean(&step.what)));
+                step.warning.iter().for_each(|warning| out(&format!("    careful: {}", clean(warning))));
                 step.lost.iter().for_each(|lost| out(&format!("    lost: {}", clean(lost))));
             }
         }

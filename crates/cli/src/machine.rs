@@ -71,7 +71,7 @@ pub(crate) async fn probe(
             out(&clean(&it.summary));
         }
         page.machine.iter().for_each(machine);
-        for it in &page.prover {
+        if let Some(it) = &page.prover {
             out("");
             prover(it);
         }

@@ -37,6 +37,9 @@ const NO_KEY: &str = "none";
 const KEY_WITHIN: Duration = Duration::from_secs(60);
 const KEY_SOON: Duration = Duration::from_secs(3);
 
+/// Longest wait for a reading before a plan is carried out.
+const READ_ANEW_WITHIN: Duration = Duration::from_secs(10);
+
 /// How large the history of a simulation may become: it is in memory.
 const SIMULATED_BYTES_MAX: u64 = 512 << 20;
 
@@ -835,6 +838,12 @@ impl App {
 
     /// Plans what is to be done. Nothing is done.
     pub async fn plan(&self, request: PlanRequest) -> Result<PlanView, ApiError> {
+        let plan = self.plan_now(&request).await?;
+        self.acting.keep(plan, Clock::System.now())
+    }
+
+    /// A plan by what is seen now.
+    async fn plan_now(&self, request: &PlanRequest) -> Result<act::Plan, ApiError> {
         // Before anything is read: where the fleet changes meanwhile, the plan is of the watch that has ended.
         let (scope, ..) = self.ways().await?;
         let read_only = !self.may_act().await?;
@@ -849,8 +858,22 @@ impl App {
             Ask::Kept(KeptDeed(Box::new(move |driver| drop(reply.send(act::Machines::of(driver.watch()))))))
         };
         let machines = self.ask(of_watch).await?;
-        let plan = act::plan(&scope, Some(&view), rentals.as_ref(), &machines, &request, read_only)?;
-        self.acting.keep(plan, Clock::System.now())
+        act::plan(&scope, Some(&view), rentals.as_ref(), &machines, request, read_only)
+    }
+
+    /// Reads the manager now, and waits for what comes of that; no longer than [`READ_ANEW_WITHIN`].
+    async fn read_anew(&self) -> Result<(), ApiError> {
+        let count = async || {
+            let connection = self.ask(Ask::Fleet).await?.connection;
+            Ok::<_, ApiError>(connection.answered + connection.failed)
+        };
+        let before = count().await?;
+        self.tell(Ask::Refresh).await?;
+        let began = std::time::Instant::now();
+        while count().await? == before && began.elapsed() < READ_ANEW_WITHIN {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
     }
 
     /// Leave to act, the ways to the fleet and its journal, all of one watch.
@@ -867,6 +890,8 @@ impl App {
         let (leave, ways, journal) = self.to_act().await?;
         let hands = self.hands(ways, KEY_WITHIN).await?;
         let plan = self.acting.take(&request, Clock::System.now())?;
+        self.read_anew().await?;
+        plan.still_holds(&self.plan_now(&plan.request).await?)?;
         self.acting.begin(leave, plan, &hands, &journal, Patience::default())?.detach_all();
         self.acts(Nothing {}).await
     }

@@ -1628,6 +1628,8 @@ dto! {
         what: String,
         /// What will be lost with it.
         lost: Option<String>,
+        /// What else it hits, where that is more than what it says.
+        warning: Option<String>,
         /// Why this step is left out; the others are not.
         refused: Option<String>,
         /// Its price, US dollars per hour.

@@ -66,7 +66,7 @@ pub const STATES: [&str; 6] = ["loading", "registered", "params_done", "bench_do
 pub const LOG_SOURCES: [&str; 6] = ["setup", "benchdaemon", "benchout", "cuzk", "curio", "manager"];
 
 pub use keys::keep_environment_secret;
-pub use look::{Look, Planned, PlannedRollout, Watched, manager_answers};
+pub use look::{Look, Planned, PlannedRollout, Watched, is_to_be_planned_again, manager_answers};
 pub use metrics::Metrics;
 pub use offers::{managers_needs, offers_of_account};
 pub use redacting::Redacting;

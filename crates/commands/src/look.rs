@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dwell_clients::{Limits, ManagerClient, VastClient};
 use dwell_diagnosis::Check;
+use dwell_fleet::Timestamp;
 use dwell_history::History;
 use tokio::sync::mpsc;
 
@@ -70,6 +71,8 @@ const LOOKS_AFTER: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Planned {
     plan: act::Plan,
+    /// When: it is not good for ever.
+    at: Timestamp,
 }
 
 /// A deployment or a replacement that is going to be made, once it is begun.
@@ -90,6 +93,11 @@ impl Planned {
     pub fn view(&self) -> &PlanView {
         &self.plan.view
     }
+}
+
+/// Whether a plan was not carried out because it is not what was shown any more, or is too old: it is made again, and confirmed anew.
+pub fn is_to_be_planned_again(error: &ApiError) -> bool {
+    [act::CHANGED, act::GONE].contains(&error.code.as_str())
 }
 
 /// Asks a manager once, and keeps nothing. `through` whom SSH goes, where it does.
@@ -211,6 +219,7 @@ impl Look {
 
     /// Plans what is to be done, from what was read. vast.ai is asked for a number that the manager does not know.
     pub async fn plan(&self, request: &PlanRequest) -> Result<Planned, ApiError> {
+        let at = Clock::System.now();
         let view = self.fleet();
         let known =
             request.ids.iter().all(|id| act::is_known(&view, id)) || matches!(request.deed.as_str(), "kill" | "ban" | "unban");
@@ -225,6 +234,7 @@ impl Look {
             _ => None,
         };
         Ok(Planned {
+            at,
             plan: act::plan(
                 &self.scope,
                 Some(&view),
@@ -244,9 +254,11 @@ impl Look {
         Ok(offers::view(market, &past, request, Clock::System.now()))
     }
 
-    /// Carries out a plan and waits for what comes of it; every step is told as it is written down.
+    /// Carries out a plan and waits for what comes of it; every step is told as it is written down. The fleet is read anew first: where
+    /// the plan made now is another one, or it is older than two minutes, nothing is done, and it has to be made and confirmed again
+    /// ([`is_to_be_planned_again`]).
     pub async fn carry_out(
-        &self,
+        &mut self,
         planned: Planned,
         confirmation: Option<&str>,
         mut tell: impl FnMut(&ActView, &ActStep),
@@ -254,9 +266,15 @@ impl Look {
         let leave = Leave::of(self.may_act()?)?;
         let now = Clock::System.now();
         let acting = Acting::default();
-        let view = acting.keep(planned.plan, now)?;
+        let view = acting.keep(planned.plan, planned.at)?;
         let token = view.token.ok_or_else(|| ApiError::new("nothing-to-do", "no step of this plan can be done"))?;
         let plan = acting.take(&CarryOut { token, confirmation: confirmation.map(str::to_owned), why: None }, now)?;
+        match self.driver.look(None).await {
+            // It was planned without the manager.
+            Err(_) if plan.is_blind => {}
+            read => read?,
+        }
+        plan.still_holds(&self.plan(&plan.request).await?.plan)?;
         let (hands, journal) = (self.hands(), self.journal()?);
         let mut tasks = acting.begin(leave, plan, &hands, &journal, self.patience)?;
         let names = acting.begun();

@@ -2318,6 +2318,10 @@ what: string,
  */
 lost: string | null, 
 /**
+ * What else it hits, where that is more than what it says.
+ */
+warning: string | null, 
+/**
  * Why this step is left out; the others are not.
  */
 refused: string | null, 

@@ -10,6 +10,7 @@ use dwell_fake_manager::{Behaviour, FakeManager, Options};
 use dwell_history::{ActEntry, History};
 use serde_json::{Value, json};
 
+use crate::hostile::{dashboard, row, server_of};
 use crate::{json as parsed, text};
 
 /// How vast.ai gives its list.
@@ -445,4 +446,76 @@ fn a_ban_names_everything_that_is_billed_and_an_unban_only_what_is_listed() {
     let output = bench.run(&["unban", &machine, &other, "--every", "100ms"]);
     assert!(output.status.success() && text(&output.stdout).contains("left out: machine"), "{}", text(&output.stdout));
     assert!(!text(&bench.run(&["bad-hosts"]).stdout).contains(&machine));
+}
+
+/// A terminal in which a person types: what it shows so far, and what is typed next.
+struct Terminal {
+    process: std::process::Child,
+    shown: crate::watching::Said,
+}
+
+impl Bench {
+    fn terminal(&self, arguments: &str) -> Terminal {
+        let mut command = Command::new("script");
+        command
+            .args(["--quiet", "--return", "--command", &format!("{} {arguments}", env!("CARGO_BIN_EXE_dwellctl")), "/dev/null"])
+            .env("DWELL_DATA_DIR", self.folder.path())
+            .env_remove("DWELL_MANAGER")
+            .env_remove("VAST_URL")
+            .env_remove("VAST_API_KEY")
+            .env("TZ", "UTC")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let shown = crate::watching::Said::of_terminal(process.stdout.take().unwrap());
+        Terminal { process, shown }
+    }
+}
+
+impl Terminal {
+    fn types(&mut self, words: &str) {
+        self.process.stdin.as_mut().unwrap().write_all(format!("{words}\n").as_bytes()).unwrap();
+    }
+}
+
+/// The prompt stays open while the machine goes on: what is typed then is for what was shown, and kills nothing.
+#[test]
+fn what_changed_at_the_prompt_is_shown_and_confirmed_anew() {
+    let bench = bench(NEVER, None);
+    let third = 31_000_012;
+    let uuid = bench.manager.registered(third);
+    bench.manager.cycle();
+    let mut terminal = bench.terminal(&format!("kill {uuid} --every 200ms --readings 2"));
+    let typed = format!("Type {} to do it", &uuid[..8]);
+    terminal.shown.until("the prompt", |shown| shown.contains("registered, ") && shown.contains(&typed));
+    bench.manager.call("POST", "/param-done", &format!(r#"{{"uuid":"{uuid}"}}"#));
+    bench.manager.call("POST", "/bench-done", &format!(r#"{{"uuid":"{uuid}","rate":41.5}}"#));
+    bench.manager.call("POST", "/running", &format!(r#"{{"uuid":"{uuid}"}}"#));
+    terminal.types(&uuid[..8]);
+    let shown = terminal.shown.until("that it has changed", |shown| shown.matches("to do it").count() == 2);
+    assert!(shown.contains(&format!("{uuid} was registered, ")) && shown.contains("and is running, "), "{shown}");
+    assert!(shown.contains("Nothing was done"), "{shown}");
+    let kills = || bench.manager.requests().iter().filter(|seen| seen.target.contains("/api/kill")).count();
+    assert_eq!(kills(), 0);
+    // It is killed where that is confirmed anew.
+    terminal.types(&uuid[..8]);
+    terminal.shown.until("that it was sent", |shown| shown.contains("sent: kill"));
+    let _ = terminal.process.wait();
+    assert_eq!(kills(), 1);
+}
+
+/// A stale row and the machine that registered again share a rental: the stale one's id destroys the healthy one, and is not enough.
+#[test]
+fn a_stale_row_is_not_killed_by_its_own_id() {
+    let healthy = row(1, "");
+    let stale = healthy.replace("aaaaaaaa", "bbbbbbbb").replace("\"running\"", "\"params_done\"");
+    let body = Arc::new(Mutex::new(dashboard(&[healthy, stale].join(","))));
+    let url = format!("http://{}", server_of(&body));
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| crate::dwellctl(folder.path(), &[&["--manager", &url], arguments].concat());
+    let plan = parsed(&run(&["kill", "bbbbbbbb", "--dry-run", "--json"]));
+    assert_eq!(plan["confirm_with"], "aaaaaaaa", "the one that proves is destroyed: {plan}");
+    assert!(plan["steps"][0]["warning"].as_str().unwrap().contains("aaaaaaaa-0000-4000-8000-000000000001 (running)"), "{plan}");
+    let said = text(&run(&["kill", "bbbbbbbb", "--dry-run"]).stdout);
+    assert!(said.contains("careful: ") && said.contains("one machine"), "{said}");
 }

@@ -87,6 +87,19 @@ impl Said {
         said
     }
 
+    /// Of a prompt as well, which ends no line.
+    pub(crate) fn of_terminal(mut from: impl Read + Send + 'static) -> Self {
+        let said = Self::default();
+        let into = said.clone();
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut bytes) {
+                into.0.lock().unwrap().push_str(&text(&bytes[..count]));
+            }
+        });
+        said
+    }
+
     pub(crate) fn so_far(&self) -> String {
         self.0.lock().unwrap().clone()
     }

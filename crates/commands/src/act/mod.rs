@@ -1,6 +1,7 @@
 //! Acting. What is going to be done is a plan first: to whom, what it costs and saves, what is lost. A plan is carried out once, by
 //! its token, on a fleet that may be acted on; every step is in the journal before the next one begins.
 
+mod changes;
 mod hands;
 mod perform;
 pub(crate) mod rolling;
@@ -15,6 +16,8 @@ use dwell_fleet::{Instance, Presence, State, Timestamp, seconds_between};
 use dwell_history::{ActEntry, History};
 use tokio::task::JoinSet;
 
+pub(crate) use changes::{CHANGED, GONE};
+use changes::{others, to_be_typed};
 pub(crate) use hands::{LiveHands, Renter, Watching};
 pub(crate) use perform::Patience;
 use perform::{Deed, Hands, Target};
@@ -75,6 +78,10 @@ impl Scope {
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     pub(crate) view: PlanView,
+    /// What it was made from: it is made again before it is carried out.
+    pub(crate) request: PlanRequest,
+    /// The manager did not answer when it was made.
+    pub(crate) is_blind: bool,
     /// The watch that it was made in.
     scope: Scope,
     deed: Deed,
@@ -232,7 +239,7 @@ pub(crate) fn plan(
         if !seen.insert(subject.target.id.clone()) {
             continue;
         }
-        let step = step(&deed, &subject, view, machines);
+        let step = step(&deed, &subject, (view, request.ids.len()), machines);
         if step.refused.is_none() {
             targets.push(subject.target);
         }
@@ -251,14 +258,22 @@ pub(crate) fn plan(
     };
     let confirm_with = match (&targets[..], deed.is_destructive()) {
         (_, false) | ([], _) => None,
-        ([only], true) => Some(only.id.chars().take(if only.id.starts_with("machine") { 40 } else { TYPED }).collect()),
+        ([only], true) => {
+            let id = if deed.is_of_rental() { to_be_typed(only, view) } else { only.id.clone() };
+            Some(id.chars().take(if id.starts_with("machine") { 40 } else { TYPED }).collect())
+        }
         (several, true) => Some(format!("{} {}", deed.as_str(), several.len())),
     };
     let watching = view.map(|view| &view.watching);
+    let is_blind = view.is_some_and(|view| view.connection.state != "ok");
+    let mut sentence = sentence(&deed, targets.len(), steps.len(), saves);
+    if is_blind {
+        sentence.push_str(" The manager does not answer: this is by what was seen last.");
+    }
     let view = PlanView {
         token: None,
         deed: deed.as_str().to_owned(),
-        sentence: sentence(&deed, targets.len(), steps.len(), saves),
+        sentence,
         steps,
         saves_dollars_per_h: saves,
         destructive: deed.is_destructive(),
@@ -267,6 +282,8 @@ pub(crate) fn plan(
     };
     Ok(Plan {
         view,
+        request: request.clone(),
+        is_blind,
         scope: scope.clone(),
         deed,
         targets,
@@ -277,7 +294,7 @@ pub(crate) fn plan(
     })
 }
 
-fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>, machines: &Machines) -> PlanStep {
+fn step(deed: &Deed, subject: &Subject, (view, together): (Option<&FleetView>, usize), machines: &Machines) -> PlanStep {
     let target = &subject.target;
     let price = target.dollars_per_h.map(|dollars| format!(" ({dollars:.2} dollars an hour)")).unwrap_or_default();
     let needs_rental = || target.vast_id.is_none().then(|| "vast.ai's number of it is not known".to_owned());
@@ -330,7 +347,25 @@ fn step(deed: &Deed, subject: &Subject, view: Option<&FleetView>, machines: &Mac
         }
     };
     let goes = deed.is_destructive() && !subject.is_killed && target.vast_id.is_some();
+    let others = if deed.is_of_rental() { others(target, view) } else { Vec::new() };
+    let named = || {
+        let named: Vec<String> = others.iter().map(|row| format!("{} ({})", row.id, row.state)).collect();
+        named.join(", ")
+    };
+    let shared = !others.is_empty();
+    let warning = shared.then(|| {
+        format!(
+            "The manager lists rental {} also as {}: it is one machine, and this hits it whichever row is meant.",
+            target.vast_id.unwrap_or_default(),
+            named()
+        )
+    });
+    // Among several nobody would read it.
+    let together = (shared && deed.is_destructive() && together > 1)
+        .then(|| format!("its rental is also that of {}: do it alone, where it is confirmed with the living one's id", named()));
+    let refused = refused.or(together);
     PlanStep {
+        warning,
         id: target.id.clone(),
         is_now: subject.is_now.clone(),
         what,
@@ -436,7 +471,7 @@ impl Acting {
         let mut waiting = locked(&self.waiting);
         let gone = || {
             ApiError::new(
-                "plan-gone",
+                GONE,
                 "this plan was carried out already, is older than two minutes, or is of a fleet that was watched before",
             )
             .hint("make it again: the fleet may have changed")

@@ -58,6 +58,11 @@ impl Deed {
         })
     }
 
+    /// What is hit is the rental, by vast.ai's number.
+    pub(crate) fn is_of_rental(&self) -> bool {
+        !matches!(self, Self::Ban(_) | Self::Unban)
+    }
+
     /// What it destroys does not come back.
     pub(crate) fn is_destructive(&self) -> bool {
         matches!(self, Self::Kill | Self::Destroy | Self::Ban(_))

@@ -237,6 +237,7 @@ pub(crate) fn plan(
         is_now: is_now.clone(),
         what: "Retired when its replacement runs; stays as it is where that gets stuck.".to_owned(),
         lost: Some(super::LOST.to_owned()),
+        warning: None,
         refused: None,
         dollars_per_h: old.dollars_per_h,
     });

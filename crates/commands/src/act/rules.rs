@@ -197,6 +197,11 @@ impl Following {
         if planned.targets.is_empty() || !may_act {
             return Ok(());
         }
+        // What hits more than it is meant for is a person's to confirm.
+        if let Some(warning) = planned.view.steps.iter().find_map(|step| step.warning.as_ref()) {
+            tracing::warn!("rule {} leaves {} alone: {warning}", rule.name, row.id);
+            return Ok(());
+        }
         let leave = Leave::of(may_act)?;
         self.acting.begin(leave, planned, &self.hands, &self.journal, Patience::default())?.detach_all();
         Ok(())
