@@ -168,6 +168,11 @@ pub(crate) fn plan(
     }
     if terms.through_manager {
         notes.push("the manager rents with its own image: a fix has to be in that one to reach the new ones".to_owned());
+        notes.push(format!(
+            "the manager's offers are priced with 5 GB of disk: {:.0} GB are billed, about {:.2} $/h more, and count as soon as that is known",
+            terms.disk_gb,
+            rollout::DISK_DOLLARS_PER_H / 2.0 * terms.disk_gb
+        ));
         if !sees_vast {
             notes.push(
                 "without a key of vast.ai the manager's copy of the list tells what was rented: as old as a minute".to_owned(),

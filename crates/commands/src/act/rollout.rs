@@ -28,6 +28,9 @@ const GONE_AFTER: usize = 3;
 /// counted all the same.
 const DEARER_BY_SHARE: f64 = 0.05;
 const DEARER_BY_DOLLARS: f64 = 0.01;
+/// The manager asks for offers as vast.ai's client does where it is told no disk: their prices have 5 GB in them, and the disk that is
+/// ordered is billed on top. Hosts ask up to 0.3 dollars a month for a GB; US dollars per hour and GB.
+pub(crate) const DISK_DOLLARS_PER_H: f64 = 0.3 / 730.0;
 /// Sums of prices that differ by no more than this are the same, US dollars per hour.
 const NO_DOLLARS: f64 = 1e-9;
 
@@ -148,13 +151,15 @@ impl Order {
     }
 
     /// Takes in what the list bills. What to tell of it, where it is much more than was offered, and more than was told before.
-    fn is_billed(&mut self, id: u64, billed: Option<f64>) -> Option<String> {
+    ///
+    /// `margin` is what may be between the two, US dollars per hour.
+    fn is_billed(&mut self, id: u64, billed: Option<f64>, margin: f64) -> Option<String> {
         // A bill that is no number, or below nothing, is none.
         let billed = billed.filter(|price| price.is_finite() && *price >= 0.0)?;
         self.billed = Some(billed);
         let offered = self.dollars_per_h.unwrap_or(0.0);
         let expected = self.billed_told.unwrap_or(offered);
-        if billed <= expected * (1.0 + DEARER_BY_SHARE) + DEARER_BY_DOLLARS {
+        if billed <= expected * (1.0 + DEARER_BY_SHARE) + margin {
             return None;
         }
         self.billed_told = Some(billed);
@@ -513,6 +518,7 @@ impl<'a, H: Rents> Runner<'a, H> {
     /// bill that has risen, is more than is allowed, a person decides: nothing is destroyed for its price.
     fn bills(&mut self, rentals: &[SeenRental]) -> Result<Option<Ended>, ApiError> {
         let before = extra(&self.items);
+        let margin = DEARER_BY_DOLLARS + if self.terms.through_manager { DISK_DOLLARS_PER_H * self.terms.disk_gb } else { 0.0 };
         let mut told = Vec::new();
         for place in 0..self.items.len() {
             let (was, vast_id, stand) = {
@@ -535,7 +541,7 @@ impl<'a, H: Rents> Runner<'a, H> {
                 };
                 self.unlisted.remove(&id);
                 order.gone = false;
-                told.extend(order.is_billed(id, rental.dollars_per_h).map(|words| (order.clone(), words)));
+                told.extend(order.is_billed(id, rental.dollars_per_h, margin).map(|words| (order.clone(), words)));
             }
             if self.items[place].body != was {
                 self.put(place, stand, was.text)?;

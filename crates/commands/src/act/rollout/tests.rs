@@ -582,6 +582,13 @@ fn a_bill_within_the_margin_is_counted_and_not_told() {
     let (items, _, said) = play(&double, &Terms { extra_dollars_per_h: 0.9, ..terms(1) }, vec![None; 2]);
     assert_eq!((double.orders.get(), said.len()), (2, 0), "{said:?}");
     assert!((extra(&items) - 0.84).abs() < 1e-9);
+    // The manager's offers have hardly any disk in their price: what that costs is no surprise, and counts.
+    let bills = vec![(Some(0.52), 0), (Some(0.56), 0)];
+    let double = Double { bills, ..Double::new(vec![], vec![], 0, None) };
+    let by_manager = Terms { extra_dollars_per_h: 1.2, through_manager: true, ..terms(1) };
+    let (items, _, said) = play(&double, &by_manager, vec![None; 2]);
+    assert!((extra(&items) - 1.08).abs() < 1e-9, "{items:?}");
+    assert_eq!(said, ["1002 is billed at 0.56 $/h and was offered at 0.40"]);
     // A bill that is none lowers nothing.
     for none in [Some(-3.0), Some(f64::NAN), Some(f64::INFINITY), None] {
         let double = Double { bills: vec![(none, 0)], ..Double::new(vec![], vec![], 0, None) };
