@@ -21,7 +21,7 @@ pub(crate) fn run(minutes: u32, reader: Option<&str>) -> anyhow::Result<()> {
         // Without a sanitizer the stable compiler serves: coverage is a pass of LLVM's that it has, behind a switch.
         let arguments = ["test", "--package", "dwell-fuzz", "--sanitizer", "NONE", "--rustc-bootstrap"];
         let mut fuzz = Command::new(&program);
-        fuzz.arg("bolero").args(arguments).arg(format!("readers::{name}")).args(["--time", &format!("{seconds}s")]);
+        fuzz.arg("bolero").args(arguments).arg(format!("readers::{name}")).args(["-T", &format!("{seconds}s")]);
         done(fuzz.current_dir(root()))?;
     }
     Ok(())
