@@ -16,8 +16,9 @@ pub(crate) async fn act(args: &Args, deed: &str, text: Option<&String>, wanted: 
     let mut look = Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)?
         .with_readings_every(wanted.every.as_secs_f64())
         .with_readings(usize::from(wanted.readings));
-    match vast::client(args, None, wanted.vast_url.as_ref()).await {
-        Ok(client) => look = look.with_vast(client),
+    let account = wanted.account.as_deref();
+    match vast::accounts(args, account, wanted.vast_url.as_ref()).await {
+        Ok(accounts) => look = look.with_accounts(accounts),
         // The manager's own deeds go without; what cannot be seen afterwards is said.
         Err(error) if matches!(deed, "kill" | "ban" | "unban") && !vast::is_named_wrongly(&error) => {
             remark(&format!("vast.ai is not asked: {}", clean(&error.to_string())))
@@ -116,7 +117,8 @@ pub(crate) fn asked(words: &str, what: &str) -> anyhow::Result<String> {
 fn tell_plan(view: &PlanView) {
     out(&clean(&view.sentence));
     for step in &view.steps {
-        out(&format!("  {}  {}", clean(&step.id), clean(&step.is_now)));
+        let account = step.account.as_ref().map_or_else(String::new, |name| format!(", of account {}", clean(name)));
+        out(&format!("  {}  {}{account}", clean(&step.id), clean(&step.is_now)));
         match &step.refused {
             Some(why) => out(&format!("    left out: {}", clean(why))),
             None => {
@@ -149,8 +151,9 @@ pub(crate) fn journal(args: &Args, limit: usize) -> anyhow::Result<ExitCode> {
         for act in &acts {
             let why = if act.why.is_empty() { String::new() } else { format!(" ({})", clean(&act.why)) };
             let simulated = if act.simulated { "  SIMULATED" } else { "" };
+            let account = act.account.as_ref().map_or_else(String::new, |name| format!(" of account {}", clean(name)));
             out(&format!(
-                "{}  {} {}  by {}{why}, {}{simulated}",
+                "{}  {} {}{account}  by {}{why}, {}{simulated}",
                 local(act.planned_at),
                 act.deed,
                 clean(&act.target),

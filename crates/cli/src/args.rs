@@ -393,6 +393,9 @@ pub(crate) struct Act {
     /// Only say what would be done.
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
+    /// The account of vast.ai's that it is done in; every one that is known is asked where not given.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) account: Option<String>,
     /// Where vast.ai answers: a simulated one, for trying things.
     #[arg(long, env = "VAST_URL", value_name = "URL")]
     pub(crate) vast_url: Option<String>,

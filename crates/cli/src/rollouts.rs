@@ -35,8 +35,8 @@ fn variable(text: &str) -> EnvVar {
 async fn look(args: &Args, account: Option<&str>, address: Option<&String>, every: f64) -> anyhow::Result<Look> {
     let look =
         Look::at(args.manager.as_deref(), args.ssh.as_deref(), args.data_dir.clone(), args.within)?.with_readings_every(every);
-    Ok(match vast::client_if_any(args, account, address).await? {
-        Some(client) => look.with_vast(client),
+    Ok(match vast::accounts_if_any(args, account, address).await? {
+        Some(accounts) => look.with_accounts(accounts),
         None => {
             remark("vast.ai is not asked: no key is known");
             look

@@ -327,8 +327,8 @@ impl Outage {
 async fn look_after_left(args: &Args, mut look: Look) {
     let looked = async {
         if look.has_left()? {
-            match vast::client_if_any(args, None, std::env::var("VAST_URL").ok().as_ref()).await {
-                Ok(Some(client)) => look = look.with_vast(client),
+            match vast::accounts_if_any(args, None, std::env::var("VAST_URL").ok().as_ref()).await {
+                Ok(Some(accounts)) => look = look.with_accounts(accounts),
                 Ok(None) => {}
                 Err(error) => remark(&format!("vast.ai is not asked: {}", clean(&error.to_string()))),
             }

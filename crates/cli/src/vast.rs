@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use dwell_commands::benchmark::calibrate::{self, Estimate, Observed};
 use dwell_commands::dto::Rentals;
-use dwell_commands::{App, Described, Folder, Look, SecretString, VastClient, VastListed, forecast, observed_rates};
+use dwell_commands::{
+    App, Described, Folder, Look, OF_ENVIRONMENT, SecretString, VastAccounts, VastClient, VastListed, forecast, observed_rates,
+};
 use serde_json::json;
 
 use crate::args::{Args, KeysCommand, VastCommand};
@@ -93,12 +95,33 @@ pub(crate) async fn client(args: &Args, account: Option<&str>, address: Option<&
     let app = app(args, address)?;
     if account.is_none() {
         match app.key_of_environment() {
-            Ok((key, _)) => _ = app.add_key("VAST_API_KEY", key, true).await?,
+            Ok((key, _)) => _ = app.add_key(OF_ENVIRONMENT, key, true).await?,
             Err(error) if error.code == "no-key" => {}
             Err(error) => return Err(error.into()),
         }
     }
     Ok(app.vast(account).await?)
+}
+
+/// The account of this name; else that of `VAST_API_KEY`, else every saved one, with a word of each that cannot be asked.
+pub(crate) async fn accounts(args: &Args, account: Option<&str>, address: Option<&String>) -> anyhow::Result<VastAccounts> {
+    let app = app(args, address)?;
+    let mut account = account;
+    if account.is_none() {
+        match app.key_of_environment() {
+            Ok((key, _)) => {
+                app.add_key(OF_ENVIRONMENT, key, true).await?;
+                account = Some(OF_ENVIRONMENT);
+            }
+            Err(error) if error.code == "no-key" => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let accounts = app.vast_accounts(account).await?;
+    for (name, error) in accounts.lacking() {
+        remark(&format!("account {} is not asked: {}", clean(name), clean(&error.message)));
+    }
+    Ok(accounts)
 }
 
 fn code_of(error: &anyhow::Error) -> &str {
@@ -110,15 +133,11 @@ pub(crate) fn is_named_wrongly(error: &anyhow::Error) -> bool {
     matches!(code_of(error), "bad-key" | "bad-address" | "unknown-account")
 }
 
-/// The same where it goes on without vast.ai: `None`, with why on standard error where there is more to it than that no key is
-/// known. A key or an account that was named wrongly is an error: whoever named it means it.
-pub(crate) async fn client_if_any(
-    args: &Args,
-    account: Option<&str>,
-    address: Option<&String>,
-) -> anyhow::Result<Option<VastClient>> {
-    let error = match client(args, account, address).await {
-        Ok(client) => return Ok(Some(client)),
+/// Where it goes on without vast.ai: `None`, with why on standard error where there is more to it than that no key is known. A key or
+/// an account that was named wrongly is an error: whoever named it means it.
+fn if_any<T>(asked: anyhow::Result<T>, account: Option<&str>) -> anyhow::Result<Option<T>> {
+    let error = match asked {
+        Ok(asked) => return Ok(Some(asked)),
         Err(error) => error,
     };
     if account.is_some() || is_named_wrongly(&error) {
@@ -128,6 +147,24 @@ pub(crate) async fn client_if_any(
         remark(&format!("vast.ai is not asked: {}", clean(&error.to_string())));
     }
     Ok(None)
+}
+
+/// A client of one account, where there is any.
+pub(crate) async fn client_if_any(
+    args: &Args,
+    account: Option<&str>,
+    address: Option<&String>,
+) -> anyhow::Result<Option<VastClient>> {
+    if_any(client(args, account, address).await, account)
+}
+
+/// Every account, where there is any.
+pub(crate) async fn accounts_if_any(
+    args: &Args,
+    account: Option<&str>,
+    address: Option<&String>,
+) -> anyhow::Result<Option<VastAccounts>> {
+    if_any(accounts(args, account, address).await, account)
 }
 
 pub(crate) async fn vast(

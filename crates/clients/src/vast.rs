@@ -145,6 +145,7 @@ pub struct OfferQuery {
 /// A client of one account.
 #[derive(Clone)]
 pub struct VastClient {
+    account: Arc<str>,
     http: reqwest::Client,
     base: Url,
     key: SecretString,
@@ -156,7 +157,7 @@ pub struct VastClient {
 // The key's own type hides it; the rest is of no use in a log either.
 impl std::fmt::Debug for VastClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("VastClient").field("base", &self.base.as_str()).finish_non_exhaustive()
+        f.debug_struct("VastClient").field("account", &self.account).field("base", &self.base.as_str()).finish_non_exhaustive()
     }
 }
 
@@ -222,7 +223,18 @@ impl VastClient {
         dwell_fleet::keep_secret(key.expose_secret());
         let at_most = |usual: Duration| limits.within_at_most.map_or(usual, |most| most.min(usual));
         let paces = paces_of(&url);
-        Ok(Self { http, base: url, key, paces, within: at_most(WITHIN), log_within: at_most(LOG_WITHIN) })
+        Ok(Self { account: Arc::from(""), http, base: url, key, paces, within: at_most(WITHIN), log_within: at_most(LOG_WITHIN) })
+    }
+
+    /// The same under the operator's name for its account.
+    #[must_use]
+    pub fn named(self, account: &str) -> Self {
+        Self { account: Arc::from(account), ..self }
+    }
+
+    /// The operator's name for its account; empty where it was given none.
+    pub fn account(&self) -> &str {
+        &self.account
     }
 
     /// Sends a request. What only reads is sent again after a pause where vast.ai says that it was asked too often.

@@ -24,6 +24,7 @@ use crate::hub::Hub;
 use crate::incident;
 use crate::keys::{self, SessionKeys};
 use crate::live::{self, Live, Means};
+use crate::look::VastAccounts;
 use crate::offers;
 use crate::play::{self, Flags, Play};
 use crate::rentals;
@@ -33,6 +34,10 @@ use crate::workbench::{self, Workbench};
 
 /// What a simulated vast.ai is asked with: no secret.
 const NO_KEY: &str = "none";
+
+/// What the account of a simulation is called.
+const SIMULATED: &str = "simulated";
+
 /// Longest wait for the keychain: a person may have to unlock it. And where the look can do without.
 const KEY_WITHIN: Duration = Duration::from_secs(60);
 const KEY_SOON: Duration = Duration::from_secs(3);
@@ -338,11 +343,11 @@ impl App {
     async fn hands(&self, (scope, manager, served): Ways, within: Duration) -> Result<LiveHands, ApiError> {
         let Some(served) = served else {
             // Without a key the manager alone is asked; what is missing is said by each step.
-            let vast = self.every_vast(within).await.unwrap_or_default();
-            return Ok(LiveHands::of(scope, manager, vast, Clock::System));
+            let VastAccounts { clients, lacking } = self.every_vast(within).await?;
+            return Ok(LiveHands::of(scope, manager, clients, Clock::System).lacking(lacking));
         };
         let manager = ManagerClient::new(&served.url(), self.limits())?;
-        let vast = VastClient::new(&served.vast_url(), SecretString::from(NO_KEY), self.limits())?;
+        let vast = VastClient::new(&served.vast_url(), SecretString::from(NO_KEY), self.limits())?.named(SIMULATED);
         Ok(LiveHands::of(scope, Some(manager), vec![vast], Clock::Simulated(served)))
     }
 
@@ -451,9 +456,13 @@ impl App {
             Some(mut live) if !matches!(check, Check::InstanceLog | Check::ManagerLog) => {
                 let whom = self.ask(|reply| Ask::Whom(request.id, reply)).await??;
                 match check {
-                    Check::VastRecord | Check::ContainerLog => live.vast = self.every_vast(KEY_WITHIN).await,
+                    Check::VastRecord | Check::ContainerLog => {
+                        live.vast = self.every_vast(KEY_WITHIN).await?.any().map(|it| it.clients);
+                    }
                     // For the addresses, where the keychain is open: nobody is made to wait for it.
-                    Check::Ssh | Check::SshAgain if whom.proxy.is_none() => live.vast = self.every_vast(KEY_SOON).await,
+                    Check::Ssh | Check::SshAgain if whom.proxy.is_none() => {
+                        live.vast = self.every_vast(KEY_SOON).await?.any().map(|it| it.clients);
+                    }
                     _ => {}
                 }
                 let looked = live.look(&whom, check).await?;
@@ -520,17 +529,25 @@ impl App {
         self.vast_within(account, KEY_WITHIN).await
     }
 
-    /// A client for each account whose key can be had; the reason where none can.
-    async fn every_vast(&self, within: Duration) -> Result<Vec<VastClient>, ApiError> {
-        let mut clients = Vec::new();
-        let mut refused = keys::unknown();
+    /// A client for each account whose key can be had, and the reason for each other one.
+    async fn every_vast(&self, within: Duration) -> Result<VastAccounts, ApiError> {
+        let mut all = VastAccounts { clients: Vec::new(), lacking: Vec::new() };
         for name in keys::names(&self.folder, &self.session_keys)? {
             match self.vast_within(Some(&name), within).await {
-                Ok(client) => clients.push(client),
-                Err(error) => refused = error,
+                Ok(client) => all.clients.push(client),
+                Err(error) => all.lacking.push((name, error)),
             }
         }
-        if clients.is_empty() { Err(refused) } else { Ok(clients) }
+        Ok(all)
+    }
+
+    /// The account of this name; every known one where none is named. Fails where none of them can be asked.
+    pub async fn vast_accounts(&self, account: Option<&str>) -> Result<VastAccounts, ApiError> {
+        let all = match account {
+            Some(_) => VastAccounts { clients: vec![self.vast(account).await?], lacking: Vec::new() },
+            None => self.every_vast(KEY_WITHIN).await?,
+        };
+        all.any()
     }
 
     /// The rentals of every account, as vast.ai lists them, joined with the rows of the fleet that is watched.
@@ -543,7 +560,7 @@ impl App {
         let served = self.state.lock().await.session.as_ref().and_then(|session| session.served.clone());
         if let Some(served) = served {
             let told = served.with_world(|world| rentals::of_world(world));
-            return Ok(rentals::joined(vec![("simulated".to_owned(), told)], fleet.as_ref(), served.now()));
+            return Ok(rentals::joined(vec![(SIMULATED.to_owned(), told)], fleet.as_ref(), served.now()));
         }
         let names = keys::names(&self.folder, &self.session_keys)?;
         if names.is_empty() {
@@ -559,11 +576,16 @@ impl App {
 
     async fn vast_within(&self, account: Option<&str>, within: Duration) -> Result<VastClient, ApiError> {
         let (folder, session, account) = (self.folder.clone(), self.session_keys.clone(), account.map(str::to_owned));
+        let name = account.clone();
         let key = keys::patiently(move || keys::key(&folder, &session, account.as_deref()), self.key_within(within)).await?;
         // The variable is that of vast.ai's own client; the client refuses what is neither https nor this machine.
         let of_environment = std::env::var("VAST_URL").ok().filter(|address| !address.is_empty());
         let address = self.vast_address.get().cloned().or(of_environment).unwrap_or_else(|| VAST_ADDRESS.to_owned());
-        Ok(VastClient::new(&address, key.ok_or_else(keys::unknown)?, self.limits())?)
+        let client = VastClient::new(&address, key.ok_or_else(keys::unknown)?, self.limits())?;
+        Ok(match name {
+            Some(name) => client.named(&name),
+            None => client,
+        })
     }
 
     /// Another address of vast.ai than its own: a simulated one. Set once.
@@ -848,11 +870,14 @@ impl App {
         let (scope, ..) = self.ways().await?;
         let read_only = !self.may_act().await?;
         let view = self.ask(Ask::Fleet).await?;
-        // vast.ai is asked only for a number that the manager does not know.
-        let known = |id: &String| act::is_known(&view, id);
-        let rentals = match request.ids.iter().all(known) || matches!(request.deed.as_str(), "kill" | "ban" | "unban") {
-            true => None,
-            false => Some(self.rentals(Nothing {}).await?),
+        let rentals = match request.deed.as_str() {
+            "ban" | "unban" => None,
+            // The manager's own deeds go without an account.
+            _ => match self.rentals(Nothing {}).await {
+                Ok(rentals) => Some(rentals),
+                Err(error) if error.code == "no-key" => None,
+                Err(error) => return Err(error),
+            },
         };
         let of_watch = |reply: oneshot::Sender<act::Machines>| {
             Ask::Kept(KeptDeed(Box::new(move |driver| drop(reply.send(act::Machines::of(driver.watch()))))))

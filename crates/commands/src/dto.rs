@@ -1634,6 +1634,8 @@ dto! {
         refused: Option<String>,
         /// Its price, US dollars per hour.
         dollars_per_h: Option<f64>,
+        /// The account of vast.ai's that lists its rental and that the deed goes to; `null` where none does, or none is asked.
+        account: Option<String>,
     }
 
     /// Carries out a plan, as it was shown.
@@ -1684,6 +1686,8 @@ dto! {
         deed_text: Option<String>,
         /// To whom.
         target: String,
+        /// The account of vast.ai's whose rental it is, where that was known.
+        account: Option<String>,
         /// Who had it done.
         who: String,
         /// Why.
@@ -2191,6 +2195,8 @@ dto! {
     AccountRentals {
         /// The operator's name for it.
         name: String,
+        /// vast.ai's number of it; `null` where not told.
+        number: Option<u64>,
         /// Credit left, US dollars; `null` where not told.
         credit_dollars: Option<f64>,
         /// Rentals listed; `null` where the list was not given, or nothing of it could be read.

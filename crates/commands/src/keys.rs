@@ -24,6 +24,9 @@ const KEY_CHARACTERS_MAX: usize = 512;
 /// Longest name of an account.
 const NAME_CHARACTERS_MAX: usize = 60;
 
+/// The variable with the key for one call, and what its account is called.
+pub const OF_ENVIRONMENT: &str = "VAST_API_KEY";
+
 /// Where a key can be.
 pub(crate) const IN_KEYCHAIN: &str = "in the keychain";
 pub(crate) const OF_SESSION: &str = "for this session only";

@@ -65,8 +65,8 @@ pub const STATES: [&str; 6] = ["loading", "registered", "params_done", "bench_do
 /// Sources of an instance's log that its image is known to ship, and the manager's own.
 pub const LOG_SOURCES: [&str; 6] = ["setup", "benchdaemon", "benchout", "cuzk", "curio", "manager"];
 
-pub use keys::keep_environment_secret;
-pub use look::{Look, Planned, PlannedRollout, Watched, is_to_be_planned_again, manager_answers};
+pub use keys::{OF_ENVIRONMENT, keep_environment_secret};
+pub use look::{Look, Planned, PlannedRollout, VastAccounts, Watched, is_to_be_planned_again, manager_answers};
 pub use metrics::Metrics;
 pub use offers::{managers_needs, offers_of_account};
 pub use redacting::Redacting;

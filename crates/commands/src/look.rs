@@ -27,6 +27,8 @@ use crate::settings::{Folder, Settings};
 pub struct Look {
     driver: Driver,
     live: Live,
+    /// Accounts of vast.ai's that cannot be asked, and why.
+    lacking: Vec<(String, ApiError)>,
     folder: Folder,
     fleet: String,
     scope: Scope,
@@ -63,6 +65,29 @@ impl Watched {
 
 /// How often it is looked whether there is something to tell.
 const TOLD_EVERY: Duration = Duration::from_millis(500);
+
+/// Accounts of vast.ai's: those that can be asked, and those that cannot.
+#[derive(Debug, Clone)]
+pub struct VastAccounts {
+    pub(crate) clients: Vec<VastClient>,
+    pub(crate) lacking: Vec<(String, ApiError)>,
+}
+
+impl VastAccounts {
+    /// Each that cannot be asked, and why.
+    pub fn lacking(&self) -> impl Iterator<Item = (&str, &ApiError)> {
+        self.lacking.iter().map(|(name, error)| (name.as_str(), error))
+    }
+
+    /// The reason where none can be asked.
+    pub(crate) fn any(self) -> Result<Self, ApiError> {
+        match (&self.clients[..], &self.lacking[..]) {
+            ([], [.., (_, error)]) => Err(error.clone()),
+            ([], []) => Err(keys::unknown()),
+            _ => Ok(self),
+        }
+    }
+}
 
 /// For how long a process that ends soon looks after what others left under way.
 const LOOKS_AFTER: Duration = Duration::from_secs(10);
@@ -146,7 +171,7 @@ impl Look {
         // A terminal does not wait for ever: what it has not seen by then the window looks after.
         let patience = Patience { leaves_open: true, ..Patience::default() };
         let scope = Scope::begin(&driver.view().watching.address);
-        Ok(Self { driver, live, folder, fleet: name, scope, patience })
+        Ok(Self { driver, live, lacking: Vec::new(), folder, fleet: name, scope, patience })
     }
 
     /// Whether a text means a fleet: the name of a saved one, or an address.
@@ -163,6 +188,15 @@ impl Look {
     #[must_use]
     pub fn with_vast(mut self, client: VastClient) -> Self {
         self.live.vast = Ok(vec![client]);
+        self.driver.set_means(Means { vast: true, ..self.driver.means() });
+        self
+    }
+
+    /// Asks these accounts of vast.ai's as well, and knows of those that cannot be asked.
+    #[must_use]
+    pub fn with_accounts(mut self, accounts: VastAccounts) -> Self {
+        self.live.vast = Ok(accounts.clients);
+        self.lacking = accounts.lacking;
         self.driver.set_means(Means { vast: true, ..self.driver.means() });
         self
     }
@@ -217,21 +251,13 @@ impl Look {
         Ok(Settings::load(&self.folder)?.named(&self.fleet).is_ok_and(|fleet| fleet.may_act))
     }
 
-    /// Plans what is to be done, from what was read. vast.ai is asked for a number that the manager does not know.
+    /// Plans what is to be done, from what was read, and by the accounts' lists.
     pub async fn plan(&self, request: &PlanRequest) -> Result<Planned, ApiError> {
         let at = Clock::System.now();
         let view = self.fleet();
-        let known =
-            request.ids.iter().all(|id| act::is_known(&view, id)) || matches!(request.deed.as_str(), "kill" | "ban" | "unban");
-        let rentals = match (&self.live.vast, known) {
-            (Ok(clients), false) => {
-                let mut told = Vec::new();
-                for client in clients {
-                    told.push(("vast.ai".to_owned(), rentals::of_account(Ok(client.clone())).await));
-                }
-                Some(rentals::joined(told, Some(&view), Clock::System.now()))
-            }
-            _ => None,
+        let rentals = match request.deed.as_str() {
+            "ban" | "unban" => None,
+            _ => self.hands().listed(Some(&view)).await,
         };
         Ok(Planned {
             at,
@@ -308,7 +334,7 @@ impl Look {
 
     fn hands(&self) -> LiveHands {
         let vast = self.live.vast.as_ref().cloned().unwrap_or_default();
-        LiveHands::of(self.scope.clone(), self.live.manager.clone(), vast, Clock::System)
+        LiveHands::of(self.scope.clone(), self.live.manager.clone(), vast, Clock::System).lacking(self.lacking.clone())
     }
 
     fn journal(&self) -> Result<Journal, ApiError> {

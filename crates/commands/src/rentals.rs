@@ -33,6 +33,17 @@ pub(crate) async fn of_account(client: Result<VastClient, ApiError>) -> Told {
     }
 }
 
+/// Asks several, one after the other; beside them those that cannot be asked, with the reason.
+pub(crate) async fn of_accounts(clients: &[VastClient], lacking: &[(String, ApiError)]) -> Vec<(String, Told)> {
+    let mut told = Vec::new();
+    for client in clients {
+        told.push((client.account().to_owned(), of_account(Ok(client.clone())).await));
+    }
+    let refused = |error: &ApiError| Told { error: Some(error.clone()), ..Told::default() };
+    told.extend(lacking.iter().map(|(name, error)| (name.clone(), refused(error))));
+    told
+}
+
 /// The list of a simulated account; the HTTP status where nothing of it could be had.
 pub(crate) fn list_of_world(world: &World) -> Result<VastList, u16> {
     let mut pages = VastPages::default();
@@ -90,11 +101,13 @@ pub(crate) fn joined(told: Vec<(String, Told)>, fleet: Option<&FleetView>, at: T
         let list = it.listed.unwrap_or_default();
         let (sum, all_told) = list.dollars_per_h();
         let dollars_per_h = sum.filter(|_| it.error.is_none() && !list.rentals.is_empty());
+        let number = it.user.as_ref().and_then(|user| user.id);
         let credit_dollars = it.user.and_then(|user| user.credit_dollars);
         // What is not known to be all lasts shorter than it seems.
         let spends = dollars_per_h.filter(|price| all_told && *price > 0.0);
         accounts.push(AccountRentals {
             name: account.clone(),
+            number,
             credit_dollars,
             rentals: (it.error.is_none() && !(list.incomplete.is_some() && list.rentals.is_empty()))
                 .then_some(list.rentals.len()),

@@ -41,6 +41,10 @@ pub struct ActEntry {
     pub vast_id: Option<u64>,
     /// The machine.
     pub machine: Option<u64>,
+    /// The account of vast.ai's that had listed the rental before, by the operator's name for it.
+    pub account: Option<String>,
+    /// vast.ai's number of that account.
+    pub account_number: Option<u64>,
     /// Its price then, US dollars per hour.
     pub dollars_per_h: Option<f64>,
     /// `planned`, `sent`, `answered`, `unanswered`, `not-verified`, `refused`, `taken`, `verified`, `incident`, `dry-run`.
@@ -71,8 +75,8 @@ impl History {
         self.connection
             .prepare_cached(
                 "INSERT INTO act (plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h,
-                        phase, text, rule)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                        phase, text, rule, account, account_number)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
             )?
             .execute(params![
                 entry.plan,
@@ -92,6 +96,8 @@ impl History {
                 entry.phase,
                 cut(&entry.text),
                 entry.rule,
+                entry.account,
+                number(entry.account_number),
             ])?;
         Ok(())
     }
@@ -130,7 +136,8 @@ impl History {
         let mut entries: Vec<ActEntry> = self
             .connection
             .prepare_cached(
-                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text, rule
+                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text, rule,
+                    account, account_number
                  FROM act ORDER BY id DESC LIMIT ?1",
             )?
             .query_map([limit as i64], read_entry)?
@@ -164,7 +171,8 @@ impl History {
         let entries = self
             .connection
             .prepare_cached(
-                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text, rule
+                "SELECT id, plan, at_ms, who, process, why, fleet, simulated, deed, deed_text, target, uuid, vast_id, machine, dollars_per_h, phase, text, rule,
+                    account, account_number
                  FROM act WHERE id IN (SELECT max(id) FROM act GROUP BY plan, target)
                     AND phase NOT IN ('refused', 'taken', 'verified', 'incident', 'planned', 'dry-run') ORDER BY id",
             )?
@@ -218,6 +226,8 @@ fn read_entry(row: &rusqlite::Row<'_>) -> Result<ActEntry, rusqlite::Error> {
         phase: row.get(15)?,
         text: row.get(16)?,
         rule: row.get(17)?,
+        account: row.get(18)?,
+        account_number: number(19)?,
     })
 }
 
@@ -243,6 +253,8 @@ mod tests {
             uuid: None,
             vast_id,
             machine: None,
+            account: None,
+            account_number: None,
             dollars_per_h: None,
             phase: phase.into(),
             text: String::new(),

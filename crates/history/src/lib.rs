@@ -60,6 +60,7 @@ static MIGRATIONS: LazyLock<Migrations<'static>> = LazyLock::new(|| {
         include_str!("rollouts.sql"),
         include_str!("again.sql"),
         include_str!("act_rule.sql"),
+        include_str!("act_account.sql"),
     ];
     Migrations::new(steps.map(M::up).into())
 });

@@ -2328,7 +2328,11 @@ refused: string | null,
 /**
  * Its price, US dollars per hour.
  */
-dollars_per_h: number | null, };
+dollars_per_h: number | null, 
+/**
+ * The account of vast.ai's that lists its rental and that the deed goes to; `null` where none does, or none is asked.
+ */
+account: string | null, };
 export type CarryOut = { 
 /**
  * Its token.
@@ -2393,6 +2397,10 @@ deed_text: string | null,
  * To whom.
  */
 target: string, 
+/**
+ * The account of vast.ai's whose rental it is, where that was known.
+ */
+account: string | null, 
 /**
  * Who had it done.
  */
@@ -3136,6 +3144,10 @@ export type AccountRentals = {
  * The operator's name for it.
  */
 name: string, 
+/**
+ * vast.ai's number of it; `null` where not told.
+ */
+number: number | null, 
 /**
  * Credit left, US dollars; `null` where not told.
  */

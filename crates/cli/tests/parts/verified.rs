@@ -29,7 +29,7 @@ enum Form {
     Breaks,
 }
 
-/// A vast.ai with one account.
+/// A vast.ai with one account, or two.
 #[derive(Debug)]
 struct Vast {
     rented: Vec<u64>,
@@ -39,10 +39,32 @@ struct Vast {
     /// A destroy is answered with success; it is done as well.
     destroys: bool,
     deleted: Vec<u64>,
+    /// From its first destroy on it gives its list so.
+    then: Option<Form>,
+    /// What the manager has destroyed is gone here as well.
+    follows: Option<Arc<FakeManager>>,
+    /// Another account, by another key.
+    other: Option<Box<Vast>>,
+}
+
+/// The key of the other account.
+const OTHERS_KEY: &str = "key-of-the-other-account";
+
+fn one(rented: &[u64], form: Form) -> Vast {
+    Vast {
+        rented: rented.to_vec(),
+        form,
+        shows_null: true,
+        destroys: false,
+        deleted: Vec::new(),
+        then: None,
+        follows: None,
+        other: None,
+    }
 }
 
 fn vast(rented: &[u64], form: Form) -> Arc<Mutex<Vast>> {
-    Arc::new(Mutex::new(Vast { rented: rented.to_vec(), form, shows_null: true, destroys: false, deleted: Vec::new() }))
+    Arc::new(Mutex::new(one(rented, form)))
 }
 
 impl Vast {
@@ -52,6 +74,9 @@ impl Vast {
     }
 
     fn answer(&mut self, method: &str, target: &str) -> (u16, String) {
+        if let Some(manager) = &self.follows {
+            self.rented.retain(|id| manager.account(|account| account.is_rented(*id)));
+        }
         let number = target.trim_matches('/').rsplit('/').next().and_then(|id| id.parse::<u64>().ok());
         match (method, number) {
             ("GET", Some(id)) => {
@@ -60,6 +85,7 @@ impl Vast {
             }
             ("DELETE", Some(id)) => {
                 self.deleted.push(id);
+                self.form = self.then.unwrap_or(self.form);
                 if !self.rented.contains(&id) {
                     return (404, r#"{"success":false,"error":"no_such_instance","msg":"error 404"}"#.to_owned());
                 }
@@ -69,7 +95,7 @@ impl Vast {
                 (200, r#"{"success":true}"#.to_owned())
             }
             _ if target.contains("/instances/") => self.list(target),
-            _ => (200, r#"{"id":1,"credit":12.5}"#.to_owned()),
+            _ => (200, json!({ "id": if self.other.is_some() { 1 } else { 2 }, "credit": 12.5 }).to_string()),
         }
     }
 
@@ -122,14 +148,19 @@ fn answer(mut socket: TcpStream, vast: &Mutex<Vast>) {
     let line = text(&request);
     let mut words = line.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (status, body) = vast.lock().unwrap().answer(method, target);
+    let mut vast = vast.lock().unwrap();
+    let (status, body) = match vast.other.as_mut().filter(|_| line.contains(OTHERS_KEY)) {
+        Some(other) => other.answer(method, target),
+        None => vast.answer(method, target),
+    };
+    drop(vast);
     let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
     let _ = socket.write_all((head + &body).as_bytes());
 }
 
 /// A manager with two that prove, as a saved fleet that may be acted on; with a key where there is a vast.ai.
 struct Bench {
-    manager: FakeManager,
+    manager: Arc<FakeManager>,
     folder: tempfile::TempDir,
     vast_url: Option<String>,
     uuid: String,
@@ -139,7 +170,10 @@ const ONE: u64 = 31_000_010;
 const OTHER: u64 = 31_000_011;
 
 fn bench(cycle_pause: Duration, vast: Option<&Arc<Mutex<Vast>>>) -> Bench {
-    let manager = FakeManager::serve(Options { cycle_pause: Some(cycle_pause), ..Options::default() });
+    let manager = Arc::new(FakeManager::serve(Options { cycle_pause: Some(cycle_pause), ..Options::default() }));
+    if let Some(vast) = vast {
+        vast.lock().unwrap().follows = Some(Arc::clone(&manager));
+    }
     let uuid = manager.running(ONE);
     manager.running(OTHER);
     manager.cycle();
@@ -186,7 +220,8 @@ const OFTEN: Duration = Duration::from_secs(1);
 fn a_destroy_that_did_not_happen_is_verified_by_no_list_that_is_not_whole() {
     let forms = [Form::Null, Form::Short, Form::TextId, Form::Breaks].map(|form| {
         std::thread::spawn(move || {
-            let account = vast(&[ONE, OTHER], form);
+            let account = vast(&[ONE, OTHER], Form::Right);
+            account.lock().unwrap().then = Some(form);
             let bench = bench(NEVER, Some(&account));
             let (code, phase, told) = bench.act("destroy", &bench.uuid);
             assert_eq!((code, phase.as_str()), (5, "not-verified"), "{form:?}: {told}");
@@ -246,8 +281,8 @@ fn the_last_rental_that_is_destroyed_is_verified_by_an_empty_list() {
 /// Not on a list that is whole, and there all the same by its number.
 #[test]
 fn what_vast_ai_has_by_its_number_is_not_gone() {
-    let account = vast(&[ONE, OTHER], Form::Null);
-    (account.lock().unwrap().shows_null, account.lock().unwrap().form) = (false, Form::Null);
+    let account = vast(&[ONE, OTHER], Form::Right);
+    (account.lock().unwrap().shows_null, account.lock().unwrap().then) = (false, Some(Form::Null));
     let bench = bench(NEVER, Some(&account));
     let (code, phase, told) = bench.act("destroy", &bench.uuid);
     assert_eq!((code, phase.as_str()), (1, "incident"), "{told}");
@@ -288,7 +323,7 @@ fn a_kill_whose_destroy_failed_is_an_incident_in_the_managers_words() {
 /// The real pace: the manager's list is from before the kill for up to a minute.
 #[test]
 fn a_kill_is_not_verified_by_a_list_from_before_it() {
-    let account = vast(&[OTHER], Form::Right);
+    let account = vast(&[ONE, OTHER], Form::Right);
     for (key, says) in
         [(None, "not verified yet: the manager's list"), (Some(&account), "vast.ai has it no more, but the manager's list")]
     {
@@ -311,7 +346,7 @@ fn a_kill_that_was_done_is_verified_by_what_was_read_since() {
     let (code, phase, told) = keyless.act_within("kill", &keyless.uuid, "300");
     assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
     assert!(told.contains("not known without a key of the account"), "{told}");
-    let account = vast(&[OTHER], Form::Right);
+    let account = vast(&[ONE, OTHER], Form::Right);
     let bench = bench(OFTEN, Some(&account));
     let (code, phase, told) = bench.act_within("kill", &bench.uuid, "60");
     assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
@@ -324,10 +359,93 @@ fn another_accounts_list_verifies_nothing() {
     let account = vast(&[], Form::Right);
     let bench = bench(OFTEN, Some(&account));
     bench.manager.account(|account| account.destroy = Behaviour::Aborts);
-    for deed in ["kill", "destroy"] {
-        let (code, phase, told) = bench.act(deed, &bench.uuid);
-        assert_eq!((code, phase.as_str()), (1, "incident"), "{deed}: {told}");
+    let (code, phase, told) = bench.act("kill", &bench.uuid);
+    assert_eq!((code, phase.as_str()), (1, "incident"), "{told}");
+    refused(&bench, &["destroy", &bench.uuid], "no account that can be asked lists rental 31000010");
+    assert!(account.lock().unwrap().deleted.is_empty());
+}
+
+/// Nothing is sent to any account, and it is said why.
+fn refused(bench: &Bench, arguments: &[&str], why: &str) {
+    let output = bench.run(&[arguments, &["--yes", "--every", "200ms", "--readings", "2"]].concat());
+    let told = text(&output.stdout) + &text(&output.stderr);
+    assert!(!output.status.success() && told.contains(why), "{arguments:?}: {told}");
+}
+
+/// A manager that lies has a key of another account beside it: neither of them has seen the rental go.
+#[test]
+fn a_manager_that_lies_beside_another_accounts_key_is_not_believed() {
+    let account = vast(&[], Form::Right);
+    let bench = bench(NEVER, Some(&account));
+    bench.manager.account(|account| account.destroy = Behaviour::Aborts);
+    let (code, phase, told) = bench.act("kill", &bench.uuid);
+    assert_eq!((code, phase.as_str()), (5, "not-verified"), "{told}");
+    let plan = parsed(&bench.run(&["kill", &bench.uuid, "--dry-run", "--json"]));
+    assert!(plan["steps"][0]["account"].is_null(), "{plan}");
+}
+
+/// What is not known to be anybody's is destroyed for nobody.
+#[test]
+fn what_no_whole_list_has_is_not_destroyed() {
+    for form in [Form::Null, Form::Short, Form::TextId] {
+        let account = vast(&[ONE, OTHER], form);
+        let bench = bench(NEVER, Some(&account));
+        for deed in [&["destroy"][..], &["stop"], &["start"], &["reboot"], &["label", "--as", "x"]] {
+            let mut arguments = vec![deed[0], &bench.uuid];
+            arguments.extend(&deed[1..]);
+            refused(&bench, &arguments, "it is not known whose rental 31000010 is");
+        }
+        assert!(account.lock().unwrap().deleted.is_empty(), "{form:?}");
     }
+}
+
+/// The rental is the second account's: a destroy goes to it and to no other, and it alone shows what came of it.
+#[test]
+fn of_two_saved_accounts_the_one_that_lists_a_rental_is_asked() {
+    let account = vast(&[], Form::Right);
+    account.lock().unwrap().other = Some(Box::new(one(&[ONE, OTHER], Form::Right)));
+    let bench = bench(NEVER, Some(&account));
+    let deleted = || {
+        let vast = account.lock().unwrap();
+        (vast.deleted.clone(), vast.other.as_ref().unwrap().deleted.clone())
+    };
+    let script = r#"
+printf testpw | gnome-keyring-daemon --unlock --components=secrets >/dev/null 2>&1
+printf %s key-of-the-first-account | "$PROGRAM" keys add first >&2 || exit 70
+printf %s "$OTHERS_KEY" | "$PROGRAM" keys add second >&2 || exit 71
+exec "$PROGRAM" "$@"
+"#;
+    let home = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new("dbus-run-session");
+        command.args(["--", "bash", "-c", script, "dwellctl"]).args(arguments);
+        command.env("PROGRAM", env!("CARGO_BIN_EXE_dwellctl")).env("OTHERS_KEY", OTHERS_KEY);
+        command.env("XDG_DATA_HOME", home.path()).env("DWELL_DATA_DIR", bench.folder.path()).env("TZ", "UTC");
+        command.env("VAST_URL", bench.vast_url.as_ref().unwrap()).env_remove("VAST_API_KEY").env_remove("DWELL_MANAGER");
+        command.output().unwrap()
+    };
+    let act = |arguments: &[&str]| {
+        let output = run(&[arguments, &["--yes", "--every", "200ms", "--readings", "4", "--json"]].concat());
+        let told = parsed(&output)["actions"][0].take();
+        (output.status.code().unwrap(), told["phase"].as_str().unwrap_or_default().to_owned(), told)
+    };
+    // It answers with success and does nothing: the first account's 404 shows nothing.
+    let (code, phase, told) = act(&["destroy", &bench.uuid]);
+    assert_eq!((code, phase.as_str(), told["account"].as_str()), (1, "incident", Some("second")), "{told}");
+    assert!(deleted().0.is_empty() && deleted().1.iter().all(|id| *id == ONE), "{:?}", deleted());
+    let plan = parsed(&run(&["destroy", &bench.uuid, "--dry-run", "--json"]));
+    assert_eq!(plan["steps"][0]["account"], json!("second"), "{plan}");
+    // Narrowed to the account that does not have it nothing is sent.
+    let before = deleted();
+    let output = run(&["destroy", &bench.uuid, "--account", "first", "--yes"]);
+    let says = text(&output.stdout);
+    assert!(!output.status.success() && says.contains("no account that can be asked lists") && says.contains(r#""first""#), "{says}");
+    assert_eq!(deleted(), before);
+    account.lock().unwrap().other.as_mut().unwrap().destroys = true;
+    let (code, phase, told) = act(&["destroy", &bench.uuid, "--account", "second"]);
+    assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
+    assert!(told["text"].as_str().unwrap().contains(r#"(account "second")"#), "{told}");
+    assert!(deleted().0.is_empty(), "{:?}", deleted());
 }
 
 /// One word means one instance, whatever is asked of it; what fits several is named and left alone.
@@ -404,6 +522,8 @@ fn a_rules_daily_limit_is_counted_in_a_journal_of_any_length() {
             uuid: None,
             vast_id: None,
             machine: None,
+            account: None,
+            account_number: None,
             dollars_per_h: Some(0.4),
             phase: phase.into(),
             text: String::new(),

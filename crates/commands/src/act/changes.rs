@@ -2,7 +2,7 @@
 //! rental that the manager lists in more rows than one is one machine, whichever row is meant.
 
 use super::Plan;
-use super::perform::{Deed, Target};
+use super::perform::{Account, Deed, Target};
 use crate::ApiError;
 use crate::dto::{FleetView, InstanceRow};
 
@@ -36,6 +36,14 @@ impl Plan {
                     number(target.vast_id),
                     number(its.vast_id)
                 ));
+            }
+            if target.account != its.account {
+                let name = |account: &Option<Account>| {
+                    account
+                        .as_ref()
+                        .map_or_else(|| "of no account that lists it".to_owned(), |it| format!("account {:?}'s", it.name))
+                };
+                changes.push(format!("the rental of {id} was {}, and is {} now", name(&target.account), name(&its.account)));
             }
             if target.machine != its.machine {
                 changes.push(format!("{id} is on another machine"));
@@ -118,16 +126,26 @@ mod tests {
 
     use super::super::{Machines, Scope, plan};
     use super::*;
-    use crate::dto::PlanRequest;
+    use crate::dto::{PlanRequest, Rentals};
+    use crate::rentals;
     use crate::virtual_time::VirtualFleet;
     use crate::watch::Pace;
 
     static FLEET: LazyLock<FleetView> = LazyLock::new(fleet);
+    static RENTALS: LazyLock<Rentals> = LazyLock::new(|| {
+        let fleet = simulated();
+        let told = rentals::of_world(fleet.world());
+        rentals::joined(vec![("main".to_owned(), told)], Some(&fleet.view()), fleet.world().now())
+    });
 
-    fn fleet() -> FleetView {
+    fn simulated() -> VirtualFleet {
         let mut fleet = VirtualFleet::new(Scenario::named("params-done-silence").unwrap(), None, Pace::default());
         fleet.run(30.0, |_| {});
-        let mut view = fleet.view();
+        fleet
+    }
+
+    fn fleet() -> FleetView {
+        let mut view = simulated().view();
         view.instances.retain(|row| row.state != "killed" && row.vast_id.is_some());
         view.instances.sort_by(|one, other| one.id.cmp(&other.id));
         view
@@ -136,7 +154,7 @@ mod tests {
     fn planned(scope: &Scope, view: &FleetView, deed: &str, ids: &[&str]) -> Result<Plan, ApiError> {
         let ids = ids.iter().map(|id| (*id).to_owned()).collect();
         let request = PlanRequest { deed: deed.into(), ids, text: (deed == "ban").then(|| "slow".into()), why: None };
-        plan(scope, Some(view), None, &Machines::default(), &request, false)
+        plan(scope, Some(view), Some(&RENTALS), &Machines::default(), &request, false)
     }
 
     /// What may happen to a row between a plan and its confirmation.

@@ -11,13 +11,14 @@ use dwell_wire::DeployRequest;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Scope;
-use super::perform::{AtVast, Deed, Hands, SeenManager, SeenRental, SeenRow, Target};
+use super::perform::{Account, AtVast, Deed, Hands, Owner, SeenManager, SeenRental, SeenRow, Target};
 use super::rollout::{Order, Rents, Standing, Terms};
 use crate::ApiError;
 use crate::drive::{Ask, Clock, KeptDeed, ask_watch, watch_ended};
-use crate::dto::{FleetView, OfferView};
+use crate::dto::{FleetView, OfferView, Rentals};
 use crate::keys;
 use crate::offers::{self, Past};
+use crate::rentals;
 
 /// Longest wait for the keychain: a person may have to unlock it.
 const KEY_WITHIN: Duration = Duration::from_secs(60);
@@ -81,6 +82,8 @@ pub(crate) struct LiveHands {
     scope: Scope,
     pub(crate) manager: Option<ManagerClient>,
     pub(crate) vast: Vec<VastClient>,
+    /// Accounts that cannot be asked, and why: what they list is not known.
+    lacking: Vec<(String, ApiError)>,
     pub(crate) clock: Clock,
 }
 
@@ -121,7 +124,13 @@ pub(super) fn is_on_its_list(row: &Row) -> bool {
 impl LiveHands {
     /// Hands of a watch: they carry out what was planned in it.
     pub(crate) fn of(scope: Scope, manager: Option<ManagerClient>, vast: Vec<VastClient>, clock: Clock) -> Self {
-        Self { scope, manager, vast, clock }
+        Self { scope, manager, vast, lacking: Vec::new(), clock }
+    }
+
+    /// With accounts that are known and cannot be asked.
+    #[must_use]
+    pub(crate) fn lacking(self, lacking: Vec<(String, ApiError)>) -> Self {
+        Self { lacking, ..self }
     }
 
     /// The watch that they belong to.
@@ -147,31 +156,69 @@ impl LiveHands {
         }
     }
 
-    /// The account that a rental is of, and vast.ai's number.
-    async fn owner(&self, target: &Target) -> Result<(&VastClient, u64), FetchError> {
-        let id = target.vast_id.ok_or_else(|| lacking("vast.ai's number of it is not known"))?;
-        match &self.vast[..] {
-            [] => Err(lacking("vast.ai cannot be asked: no key of an account is known")),
-            [only] => Ok((only, id)),
-            several => {
-                let mut unknown = None;
-                for client in several {
-                    let list = client.list().await?;
-                    match list.has(id) {
-                        Some(true) => return Ok((client, id)),
-                        Some(false) => {}
-                        None => unknown = unknown.or(list.incomplete),
-                    }
-                }
-                match unknown {
-                    Some(why) => Err(incomplete(&format!("it is not known whose rental {id} is ({why})"))),
-                    None => {
-                        Err(FetchError { code: Code::NoSuchInstance, message: format!("no account lists {id}"), status: None })
-                    }
-                }
+    /// What the accounts list, beside the fleet's rows.
+    pub(crate) async fn listed(&self, fleet: Option<&FleetView>) -> Option<Rentals> {
+        if self.vast.is_empty() && self.lacking.is_empty() {
+            return None;
+        }
+        Some(rentals::joined(rentals::of_accounts(&self.vast, &self.lacking).await, fleet, self.clock.now()))
+    }
+
+    /// Why what is in no list that could be read may be rented all the same: an account cannot be asked.
+    fn unasked(&self) -> Option<String> {
+        if self.vast.is_empty() && self.lacking.is_empty() {
+            return Some("vast.ai cannot be asked: no key of an account is known".to_owned());
+        }
+        self.lacking.first().map(|(name, error)| format!("account {name:?} cannot be asked: {}", error.message))
+    }
+
+    fn of_account(&self, account: &Account) -> Result<&VastClient, FetchError> {
+        let its = self.vast.iter().find(|client| client.account() == account.name);
+        its.ok_or_else(|| lacking(&format!("account {:?}, which had listed it, cannot be asked", account.name)))
+    }
+
+    /// The account that lists a rental, of all that can be asked.
+    async fn lister(&self, vast_id: u64) -> Result<Option<&VastClient>, String> {
+        let mut unknown = self.unasked();
+        for client in &self.vast {
+            match client.list().await {
+                Ok(list) => match list.has(vast_id) {
+                    Some(true) => return Ok(Some(client)),
+                    Some(false) => {}
+                    None => unknown = unknown.or_else(|| Some(format!("vast.ai's list is incomplete: {}", list.incomplete?))),
+                },
+                Err(error) => unknown = unknown.or_else(|| Some(error.message)),
             }
         }
+        unknown.map_or(Ok(None), Err)
     }
+
+    /// The accounts that can be asked, with vast.ai's numbers of them.
+    pub(crate) async fn accounts(&self) -> Vec<Account> {
+        let mut accounts = Vec::new();
+        for client in &self.vast {
+            accounts.push(account_of(client).await);
+        }
+        accounts
+    }
+
+    /// The client that reaches a rental: its account's, else that of the account which lists it.
+    async fn client_for(&self, target: &Target) -> Result<(&VastClient, u64), FetchError> {
+        let id = target.vast_id.ok_or_else(|| lacking("vast.ai's number of it is not known"))?;
+        if let Some(account) = &target.account {
+            return Ok((self.of_account(account)?, id));
+        }
+        match self.lister(id).await {
+            Ok(Some(client)) => Ok((client, id)),
+            Ok(None) => Err(FetchError { code: Code::NoSuchInstance, message: format!("no account lists {id}"), status: None }),
+            Err(why) if self.vast.is_empty() => Err(lacking(&why)),
+            Err(why) => Err(incomplete(&format!("it is not known whose rental {id} is ({why})"))),
+        }
+    }
+}
+
+async fn account_of(client: &VastClient) -> Account {
+    Account { name: client.account().to_owned(), number: client.user().await.ok().and_then(|user| user.id) }
 }
 
 impl Hands for LiveHands {
@@ -185,7 +232,7 @@ impl Hands for LiveHands {
             Deed::Ban(reason) => self.its_manager()?.ban(&machine()?, reason).await,
             Deed::Unban => self.its_manager()?.unban(&machine()?).await,
             Deed::Destroy | Deed::Stop | Deed::Start | Deed::Reboot | Deed::Label(_) => {
-                let (client, id) = self.owner(target).await?;
+                let (client, id) = self.client_for(target).await?;
                 match deed {
                     Deed::Destroy => client.destroy(id).await,
                     Deed::Stop => client.stop(id).await,
@@ -217,6 +264,9 @@ impl Hands for LiveHands {
             };
             return Ok(snapshot.rows.into_iter().filter_map(listed).collect());
         }
+        if let Some(why) = self.unasked() {
+            return Err(incomplete(&why));
+        }
         for client in &self.vast {
             let rentals = client.list().await?.whole()?;
             seen.extend(rentals.into_iter().map(|rental| seen_rental(rental.id, rental.record, rental.machine_id)));
@@ -224,10 +274,14 @@ impl Hands for LiveHands {
         Ok(seen)
     }
 
-    async fn rental(&self, vast_id: u64) -> AtVast {
-        let mut unknown = self.vast.is_empty().then(|| "vast.ai cannot be asked: no key of an account is known".to_owned());
+    async fn rental(&self, account: Option<&Account>, vast_id: u64) -> AtVast {
+        let (clients, mut unknown) = match account.map(|account| self.of_account(account)) {
+            None => (self.vast.iter().collect(), self.unasked()),
+            Some(Ok(client)) => (vec![client], None),
+            Some(Err(error)) => return AtVast::Unknown(error.message),
+        };
         let failed = |error: FetchError| format!("the last reading failed: {}", error.message);
-        for client in &self.vast {
+        for client in &clients {
             match client.list().await {
                 Ok(list) => {
                     if let Some(rental) = list.rentals.into_iter().find(|rental| rental.id == vast_id) {
@@ -238,7 +292,7 @@ impl Hands for LiveHands {
                 Err(error) => unknown = unknown.or_else(|| Some(failed(error))),
             }
         }
-        for client in &self.vast {
+        for client in clients {
             match client.show(vast_id).await {
                 Ok(Some(record)) => return AtVast::Rented(seen_rental(vast_id, record, None)),
                 Ok(None) => {}
@@ -246,6 +300,14 @@ impl Hands for LiveHands {
             }
         }
         unknown.map_or(AtVast::Absent, AtVast::Unknown)
+    }
+
+    async fn owner(&self, vast_id: u64) -> Owner {
+        match self.lister(vast_id).await {
+            Ok(Some(client)) => Owner::Is(account_of(client).await),
+            Ok(None) => Owner::Nobody,
+            Err(why) => Owner::Unknown(why),
+        }
     }
 
     fn sees_rentals(&self) -> bool {
@@ -305,8 +367,12 @@ impl Hands for Renter {
         self.hands.sees_rentals()
     }
 
-    async fn rental(&self, vast_id: u64) -> AtVast {
-        self.hands.rental(vast_id).await
+    async fn rental(&self, account: Option<&Account>, vast_id: u64) -> AtVast {
+        self.hands.rental(account, vast_id).await
+    }
+
+    async fn owner(&self, vast_id: u64) -> Owner {
+        self.hands.owner(vast_id).await
     }
 
     fn has_manager(&self) -> bool {

@@ -20,11 +20,12 @@ pub(crate) use changes::{CHANGED, GONE};
 use changes::{others, to_be_typed};
 pub(crate) use hands::{LiveHands, Renter, Watching};
 pub(crate) use perform::Patience;
-use perform::{Deed, Hands, Target};
+use perform::{Account, Deed, Hands, Target};
 use perform::{Phase, look_after, perform};
 
 use crate::ApiError;
 use crate::dto::*;
+use crate::keys;
 use crate::select::{self, Called, is_in_full, select};
 use crate::watch::Watch;
 
@@ -154,6 +155,7 @@ fn of_row(row: &InstanceRow) -> Subject {
             uuid: row.uuid.clone(),
             vast_id: row.vast_id,
             machine: row.machine_id,
+            account: None,
             dollars_per_h: row.dollars_per_h,
         },
         is_now: format!("{}, {gpu}", row.state),
@@ -194,6 +196,7 @@ fn subject(view: Option<&FleetView>, rentals: Option<&Rentals>, wanted: &str) ->
                 uuid: None,
                 vast_id: Some(rental.vast_id),
                 machine: None,
+                account: None,
                 dollars_per_h: rental.dollars_per_h,
             },
             is_now: format!("{} by vast.ai, no row of the manager", rental.status.as_deref().unwrap_or("not told")),
@@ -203,7 +206,27 @@ fn subject(view: Option<&FleetView>, rentals: Option<&Rentals>, wanted: &str) ->
         .ok_or_else(|| select::unknown(wanted))
 }
 
-/// What would be done. Nothing is done, and nothing is asked of anybody but what is known already.
+/// The account that lists a rental; else why that is not known.
+fn whose(rentals: Option<&Rentals>, vast_id: u64) -> Result<Account, String> {
+    let accounts = rentals.map_or(&[][..], |all| &all.accounts);
+    if let Some(rental) = rentals.and_then(|all| all.rentals.iter().find(|it| it.vast_id == vast_id)) {
+        let number = accounts.iter().find(|it| it.name == rental.account).and_then(|it| it.number);
+        return Ok(Account { name: rental.account.clone(), number });
+    }
+    let unread = accounts.iter().find_map(|it| {
+        let why = it.error.as_ref().map(|error| error.message.clone()).or_else(|| it.incomplete.clone())?;
+        Some(format!("it is not known whose rental {vast_id} is: the list of account {:?} could not be read ({why})", it.name))
+    });
+    let names: Vec<String> = accounts.iter().map(|it| format!("{:?}", it.name)).collect();
+    Err(match (unread, &names[..]) {
+        (Some(why), _) => why,
+        (None, []) => "vast.ai cannot be asked: no key of an account is known".to_owned(),
+        (None, names) => format!("no account that can be asked lists rental {vast_id} (asked: {})", names.join(", ")),
+    })
+}
+
+/// What would be done. Nothing is done, and nothing is asked of anybody but what is known already: `rentals` of the accounts that can
+/// be asked, `None` where there are none or none is needed.
 pub(crate) fn plan(
     scope: &Scope,
     view: Option<&FleetView>,
@@ -239,7 +262,13 @@ pub(crate) fn plan(
         if !seen.insert(subject.target.id.clone()) {
             continue;
         }
-        let step = step(&deed, &subject, (view, request.ids.len()), machines);
+        let mut subject = subject;
+        let owner = match subject.target.vast_id {
+            Some(vast_id) if deed.is_of_rental() => Some(whose(rentals, vast_id)),
+            _ => None,
+        };
+        subject.target.account = owner.as_ref().and_then(|it| it.as_ref().ok().cloned());
+        let step = step(&deed, &subject, owner.and_then(Result::err), (view, request.ids.len()), machines);
         if step.refused.is_none() {
             targets.push(subject.target);
         }
@@ -294,14 +323,28 @@ pub(crate) fn plan(
     })
 }
 
-fn step(deed: &Deed, subject: &Subject, (view, together): (Option<&FleetView>, usize), machines: &Machines) -> PlanStep {
+fn step(
+    deed: &Deed,
+    subject: &Subject,
+    is_nobodys: Option<String>,
+    (view, together): (Option<&FleetView>, usize),
+    machines: &Machines,
+) -> PlanStep {
     let target = &subject.target;
     let price = target.dollars_per_h.map(|dollars| format!(" ({dollars:.2} dollars an hour)")).unwrap_or_default();
-    let needs_rental = || target.vast_id.is_none().then(|| "vast.ai's number of it is not known".to_owned());
+    let needs_rental = || match target.vast_id {
+        None => Some("vast.ai's number of it is not known".to_owned()),
+        Some(_) => is_nobodys.clone(),
+    };
     let (what, refused) = match deed {
         Deed::Kill => (
             format!(
-                "The manager marks it killed and has its rental destroyed{price}. Whether that happens is looked at afterwards."
+                "The manager marks it killed and has its rental destroyed{price}. Whether that happens is looked at afterwards{}.",
+                match (&is_nobodys, target.vast_id) {
+                    (Some(why), _) => format!(", by the manager's own lists alone: {why}"),
+                    (None, None) => format!(", by the manager's own lists alone: {}", perform::NO_NUMBER),
+                    (None, Some(_)) => String::new(),
+                }
             ),
             match (&target.uuid, subject.is_killed) {
                 (None, _) => Some("the manager has given it no id yet: destroy its rental instead".to_owned()),
@@ -372,6 +415,7 @@ fn step(deed: &Deed, subject: &Subject, (view, together): (Option<&FleetView>, u
         lost: goes.then(|| LOST.to_owned()),
         refused,
         dollars_per_h: target.dollars_per_h,
+        account: target.account.as_ref().map(|it| it.name.clone()),
     }
 }
 
@@ -529,6 +573,8 @@ impl Acting {
                 uuid: target.uuid.clone(),
                 vast_id: target.vast_id,
                 machine: target.machine,
+                account: target.account.as_ref().map(|it| it.name.clone()),
+                account_number: target.account.as_ref().and_then(|it| it.number),
                 dollars_per_h: target.dollars_per_h,
                 phase: "planned".to_owned(),
                 text: plan.view.sentence.clone(),
@@ -620,8 +666,15 @@ pub(crate) fn has_left(journal: &Journal, fleet: &str) -> Result<bool, ApiError>
 pub(crate) async fn resume(hands: LiveHands, journal: Journal, fleet: &str, patience: Patience) {
     let process = format!("{LOOKED_AFTER_BY}{}", this_process());
     let asks_vast = !hands.vast.is_empty();
+    // Asked of the accounts only where something was left.
+    let accounts = match has_left(&journal, fleet) {
+        Ok(true) => hands.accounts().await,
+        _ => Vec::new(),
+    };
     let can_tell = |entry: &ActEntry| match entry.deed.as_str() {
         "ban" | "unban" => true,
+        // The account that had listed the rental shows that it is gone, and no other.
+        _ if entry.account.is_some() => account_of(entry, &accounts).is_some(),
         // Without vast.ai's word two lists of the manager's have to agree, which come a minute apart.
         "kill" => asks_vast || !patience.leaves_open,
         _ => asks_vast,
@@ -636,18 +689,31 @@ pub(crate) async fn resume(hands: LiveHands, journal: Journal, fleet: &str, pati
     // One that cannot be seen to end does not hold up the others.
     let mut tasks = JoinSet::new();
     for entry in left {
-        tasks.spawn(one_left(hands.clone(), Arc::clone(&journal), entry, patience));
+        let account = account_of(&entry, &accounts);
+        tasks.spawn(one_left(hands.clone(), Arc::clone(&journal), (entry, account), patience));
     }
     while tasks.join_next().await.is_some() {}
 }
 
-async fn one_left(hands: LiveHands, journal: Journal, entry: ActEntry, patience: Patience) {
+/// The account of a deed among those that can be asked: by vast.ai's number, for names get other keys. A key of the environment's has
+/// no name of its own.
+fn account_of(entry: &ActEntry, accounts: &[Account]) -> Option<Account> {
+    let name = entry.account.as_deref()?;
+    let is_it = |it: &&Account| match entry.account_number {
+        Some(number) => it.number == Some(number),
+        None => it.name == name && name != keys::OF_ENVIRONMENT,
+    };
+    accounts.iter().find(is_it).cloned()
+}
+
+async fn one_left(hands: LiveHands, journal: Journal, (entry, account): (ActEntry, Option<Account>), patience: Patience) {
     let Some(deed) = Deed::named(&entry.deed, entry.deed_text.as_deref()) else { return };
     let target = Target {
         id: entry.target.clone(),
         uuid: entry.uuid.clone(),
         vast_id: entry.vast_id,
         machine: entry.machine,
+        account,
         dollars_per_h: entry.dollars_per_h,
     };
     let clock = hands.clock.clone();
@@ -692,6 +758,7 @@ pub(crate) fn told(journal: &History) -> Result<Vec<ActView>, ApiError> {
             deed: first.deed.clone(),
             deed_text: first.deed_text.clone(),
             target: first.target.clone(),
+            account: first.account.clone(),
             who: first.who.clone(),
             why: first.why.clone(),
             fleet: first.fleet.clone(),

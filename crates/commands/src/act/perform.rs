@@ -6,6 +6,7 @@
 use dwell_clients::{Code, FetchError};
 use dwell_fleet::words::duration;
 use dwell_fleet::{Timestamp, seconds_between, shift};
+use serde::{Deserialize, Serialize};
 
 /// What can be done to one instance, rental or machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,8 +81,30 @@ pub(crate) struct Target {
     pub(crate) vast_id: Option<u64>,
     /// The machine.
     pub(crate) machine: Option<u64>,
+    /// The account that listed its rental before anything was done: it alone can show that the rental is gone.
+    pub(crate) account: Option<Account>,
     /// Its price, US dollars per hour.
     pub(crate) dollars_per_h: Option<f64>,
+}
+
+/// An account of vast.ai's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Account {
+    /// The operator's name for it.
+    pub(crate) name: String,
+    /// vast.ai's number of it, where that was told. A name can get another key.
+    pub(crate) number: Option<u64>,
+}
+
+/// Whose a rental is, by the accounts' lists.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Owner {
+    /// This account lists it.
+    Is(Account),
+    /// Every account's list is whole, and none has it.
+    Nobody,
+    /// That is not known, and why.
+    Unknown(String),
 }
 
 /// A rental as vast.ai lists it.
@@ -106,7 +129,7 @@ pub(crate) struct SeenRental {
 pub(crate) enum AtVast {
     /// It has it.
     Rented(SeenRental),
-    /// Every account's list is whole and has it not, and asked for this number vast.ai has none.
+    /// The list of whoever was asked is whole and has it not, and asked for this number vast.ai has none.
     Absent,
     /// That is not known, and why.
     Unknown(String),
@@ -146,8 +169,10 @@ pub(crate) trait Hands {
     async fn send(&self, deed: &Deed, target: &Target) -> Result<(), FetchError>;
     /// vast.ai's list of all accounts, whole; an error where any part of it could not be had.
     async fn rentals(&self) -> Result<Vec<SeenRental>, FetchError>;
-    /// What vast.ai tells of one rental now.
-    async fn rental(&self, vast_id: u64) -> AtVast;
+    /// What one account is told of a rental now; where none is named, what all of them are told together.
+    async fn rental(&self, account: Option<&Account>, vast_id: u64) -> AtVast;
+    /// Which account lists a rental.
+    async fn owner(&self, vast_id: u64) -> Owner;
     /// Whether vast.ai can be asked at all.
     fn sees_rentals(&self) -> bool;
     /// Whether there is a manager to ask.
@@ -235,6 +260,8 @@ impl Default for Patience {
 
 /// Readings that must agree, one after the other.
 const AGREE: usize = 2;
+/// How often it is asked whose a rental is, where that could not be read.
+const OWNER_ASKED: usize = 3;
 /// How often "too often" is waited out: such an answer says that nothing was done.
 const TOO_OFTEN_MOST: usize = 6;
 /// Lists of the manager this much apart are surely two, seconds: its answer's time is cut to whole ones.
@@ -271,6 +298,10 @@ pub(crate) async fn perform<H: Hands>(
     patience: Patience,
     note: &mut impl FnMut(Phase, &str),
 ) -> (Phase, String) {
+    let target = &match whose(hands, deed, target, patience).await {
+        Ok(target) => target,
+        Err(why) => return end(note, Phase::Refused, why),
+    };
     let mut too_often = 0;
     let mut tries = 0;
     loop {
@@ -304,7 +335,6 @@ pub(crate) async fn perform<H: Hands>(
         }
         let mut eyes = Eyes::new(hands, deed, target);
         eyes.sent_after = before.map(|manager| manager.at);
-        eyes.is_owners = answer.is_ok();
         match eyes.watch(patience, note).await {
             Watched::True(how) => return end(note, Phase::Verified, how),
             Watched::Not(_) if tries < patience.tries => {}
@@ -352,6 +382,34 @@ fn end(note: &mut impl FnMut(Phase, &str), phase: Phase, text: String) -> (Phase
     (phase, text)
 }
 
+/// The target with the account that lists its rental. Where that is not known nothing is sent to vast.ai; the manager can be told to
+/// kill all the same, and then no account's list shows what came of it.
+async fn whose<H: Hands>(hands: &H, deed: &Deed, target: &Target, patience: Patience) -> Result<Target, String> {
+    if target.account.is_some() || matches!(deed, Deed::Ban(_) | Deed::Unban) {
+        return Ok(target.clone());
+    }
+    let Some(vast_id) = target.vast_id else {
+        return if *deed == Deed::Kill { Ok(target.clone()) } else { Err(format!("{NO_NUMBER}: nothing was sent")) };
+    };
+    let mut owner = Owner::Unknown(String::new());
+    for nth in 0..OWNER_ASKED {
+        if nth > 0 {
+            hands.pause(patience.between_s).await;
+        }
+        owner = hands.owner(vast_id).await;
+        // A kill goes to the manager: it does not wait for a list that cannot be read.
+        if *deed == Deed::Kill || !matches!(owner, Owner::Unknown(_)) {
+            break;
+        }
+    }
+    match owner {
+        Owner::Is(account) => Ok(Target { account: Some(account), ..target.clone() }),
+        _ if *deed == Deed::Kill => Ok(target.clone()),
+        Owner::Nobody => Err(format!("no account that can be asked lists rental {vast_id}: nothing was sent")),
+        Owner::Unknown(why) => Err(format!("it is not known whose rental {vast_id} is ({why}): nothing was sent")),
+    }
+}
+
 /// The answer says that nothing was done, and that saying it again changes nothing.
 fn was_refused(error: &FetchError) -> bool {
     matches!(
@@ -391,8 +449,6 @@ struct Eyes<'a, H> {
     journal_at: Option<Timestamp>,
     /// It was answered before this, by the manager's clock: what it has read from here on is newer than the deed.
     done_by: Option<Timestamp>,
-    /// The account took the wish: the rental is one of its own, so that its list would have it.
-    is_owners: bool,
     /// When the manager read lists that are newer than the deed and have the rental no more.
     without: Vec<Timestamp>,
     /// What the manager's log said last of the rental.
@@ -401,17 +457,7 @@ struct Eyes<'a, H> {
 
 impl<'a, H: Hands> Eyes<'a, H> {
     fn new(hands: &'a H, deed: &'a Deed, target: &'a Target) -> Self {
-        Self {
-            hands,
-            deed,
-            target,
-            sent_after: None,
-            journal_at: None,
-            done_by: None,
-            is_owners: false,
-            without: Vec::new(),
-            words: None,
-        }
+        Self { hands, deed, target, sent_after: None, journal_at: None, done_by: None, without: Vec::new(), words: None }
     }
 
     /// Reads until two readings one after the other show that the wish has come true.
@@ -451,7 +497,7 @@ impl<'a, H: Hands> Eyes<'a, H> {
 
     fn came_true(&self) -> String {
         match self.deed {
-            Deed::Kill if !self.hands.sees_rentals() => {
+            Deed::Kill if self.target.account.is_none() => {
                 "killed by the manager, and not on two lists of vast.ai's that it has read since; that vast.ai itself does not bill \
                  it on is not known without a key of the account"
                     .to_owned()
@@ -462,18 +508,24 @@ impl<'a, H: Hands> Eyes<'a, H> {
                     _ => String::new(),
                 };
                 format!(
-                    "killed by the manager's list, and not on vast.ai's in two readings, nor by its number; the manager has read that \
-                     list anew since and has it no more{words}"
+                    "killed by the manager's list, and not on vast.ai's in two readings, nor by its number{}; the manager has read that \
+                     list anew since and has it no more{words}",
+                    self.by_whom()
                 )
             }
-            Deed::Destroy if !self.hands.sees_rentals() => {
-                "not on two lists of vast.ai's that the manager has read since; vast.ai itself is not asked without a key".to_owned()
+            Deed::Destroy if self.target.account.is_none() => {
+                "not on two lists of vast.ai's that the manager has read since; vast.ai itself is not asked without a key of its account"
+                    .to_owned()
             }
-            Deed::Destroy => "not on vast.ai's list in two readings, nor by its number".to_owned(),
+            Deed::Destroy => format!("not on vast.ai's list in two readings, nor by its number{}", self.by_whom()),
             Deed::Ban(_) => "on the manager's list of bad hosts in two readings".to_owned(),
             Deed::Unban => "not on the manager's list of bad hosts in two readings".to_owned(),
             _ => "seen in vast.ai's record in two readings".to_owned(),
         }
+    }
+
+    fn by_whom(&self) -> String {
+        self.target.account.as_ref().map(|it| format!(" (account {:?})", it.name)).unwrap_or_default()
     }
 
     async fn seen(&mut self) -> Seen {
@@ -492,7 +544,7 @@ impl<'a, H: Hands> Eyes<'a, H> {
             },
             Deed::Stop | Deed::Start | Deed::Label(_) | Deed::Reboot => {
                 let Some(vast_id) = self.target.vast_id else { return Seen::Unknown(NO_NUMBER.to_owned()) };
-                match self.hands.rental(vast_id).await {
+                match self.hands.rental(self.target.account.as_ref(), vast_id).await {
                     AtVast::Rented(rental) => self.is_so(rental),
                     AtVast::Absent => Seen::Not("vast.ai has no such rental".to_owned()),
                     AtVast::Unknown(why) => Seen::Unknown(why),
@@ -515,12 +567,14 @@ impl<'a, H: Hands> Eyes<'a, H> {
         Seen::Not(format!("vast.ai tells {actual}, labelled {:?}", rental.label.unwrap_or_default()))
     }
 
-    /// Whether the rental is gone: by vast.ai itself, and by the manager where that is who ended it, or where the account that can be
-    /// asked may be another one than the rental's.
+    /// Whether the rental is gone: by the account that had listed it before, and by the manager where that is who ended it. An account
+    /// that had not listed it shows nothing by not listing it: then two of the manager's lists have to agree.
     async fn is_gone(&mut self) -> Seen {
-        let by_manager = *self.deed == Deed::Kill
-            || !self.hands.sees_rentals()
-            || (!self.is_owners && self.target.uuid.is_some() && self.hands.has_manager());
+        let is_owned = self.target.account.is_some();
+        let by_manager = *self.deed == Deed::Kill || !is_owned;
+        if by_manager && !self.hands.has_manager() {
+            return Seen::Unknown("no account that had listed it can be asked, and there is no manager to ask".to_owned());
+        }
         let manager = match by_manager {
             false => None,
             true => match self.hands.manager().await {
@@ -544,29 +598,35 @@ impl<'a, H: Hands> Eyes<'a, H> {
             self.read_log(vast_id).await;
         }
         let failure = self.words.clone().filter(|words| is_failure(words));
-        if self.hands.sees_rentals() {
-            match self.hands.rental(vast_id).await {
-                AtVast::Absent => {}
-                AtVast::Rented(rental) => {
-                    let actual = rental.actual.unwrap_or_else(|| "not told".to_owned());
-                    return match failure {
-                        Some(words) => Seen::Failed(format!("the manager's log says {words:?}, and vast.ai has it ({actual})")),
-                        None => Seen::Not(format!("vast.ai still has it ({actual})")),
-                    };
-                }
-                AtVast::Unknown(why) => {
-                    return match failure {
-                        Some(words) => Seen::Failed(format!("the manager's log says {words:?}; {why}")),
-                        None => Seen::Unknown(why),
-                    };
+        let at_vast = match &self.target.account {
+            None if !self.hands.sees_rentals() => None,
+            account => Some(self.hands.rental(account.as_ref(), vast_id).await),
+        };
+        match at_vast {
+            Some(AtVast::Rented(rental)) => {
+                let actual = rental.actual.unwrap_or_else(|| "not told".to_owned());
+                return match failure {
+                    Some(words) => Seen::Failed(format!("the manager's log says {words:?}, and vast.ai has it ({actual})")),
+                    None => Seen::Not(format!("vast.ai still has it ({actual})")),
+                };
+            }
+            Some(AtVast::Unknown(why)) if is_owned => {
+                return match failure {
+                    Some(words) => Seen::Failed(format!("the manager's log says {words:?}; {why}")),
+                    None => Seen::Unknown(why),
+                };
+            }
+            Some(AtVast::Absent) if is_owned => {}
+            // An account that it is not of has no such rental, whatever became of it.
+            _ => {
+                if let Some(words) = failure {
+                    return Seen::Failed(format!("the manager's log says {words:?}"));
                 }
             }
-        } else if let Some(words) = failure {
-            return Seen::Failed(format!("the manager's log says {words:?}"));
         }
         match manager.map(|manager| self.is_off_its_list(&manager, vast_id)) {
             None => Seen::True,
-            Some(Seen::Unknown(why)) if self.hands.sees_rentals() => Seen::Unknown(format!("vast.ai has it no more, but {why}")),
+            Some(Seen::Unknown(why)) if is_owned => Seen::Unknown(format!("vast.ai has it no more, but {why}")),
             Some(seen) => seen,
         }
     }
@@ -625,7 +685,7 @@ impl<'a, H: Hands> Eyes<'a, H> {
         if self.without.iter().all(|before| seconds_between(*before, read_at).abs() >= ANOTHER_LIST_S) {
             self.without.push(read_at);
         }
-        if !self.hands.sees_rentals() && self.without.len() < AGREE {
+        if self.target.account.is_none() && self.without.len() < AGREE {
             return Seen::Unknown("one list of the manager's, read since, has it no more; another one has to agree".to_owned());
         }
         Seen::True
@@ -658,7 +718,7 @@ impl<'a, H: Hands> Eyes<'a, H> {
 }
 
 /// Why a reading without vast.ai's number is none.
-const NO_NUMBER: &str = "vast.ai's number of it is not known";
+pub(super) const NO_NUMBER: &str = "vast.ai's number of it is not known";
 
 fn last_failed(error: &FetchError) -> Seen {
     Seen::Unknown(format!("the last reading failed: {}", error.message))
@@ -759,6 +819,8 @@ mod tests {
         done: RefCell<usize>,
         /// vast.ai can be asked.
         has_key: bool,
+        /// Whether the account whose key is known has the rentals; `None` where its list cannot be read.
+        lists: Option<bool>,
         /// The manager cannot read vast.ai's list.
         is_blind: bool,
         /// What the manager's next lists are: short by all that is in them.
@@ -775,6 +837,15 @@ mod tests {
         World { rentals: vec![rental(1), rental(2), rental(3)], killed: vec![], banned: vec!["99".into()] }
     }
 
+    fn account() -> Account {
+        Account { name: "main".into(), number: Some(1) }
+    }
+
+    /// A world whose vast.ai cannot be asked.
+    fn keyless(double: Double) -> Double {
+        Double { has_key: false, lists: Some(false), ..double }
+    }
+
     fn error(code: Code) -> FetchError {
         FetchError { code, message: code.as_str().to_owned(), status: None }
     }
@@ -788,6 +859,7 @@ mod tests {
                 readings: RefCell::new(readings),
                 done: RefCell::default(),
                 has_key: true,
+                lists: Some(true),
                 is_blind: false,
                 emptied: RefCell::default(),
                 copy: RefCell::new((-30.0, vec![1, 2, 3])),
@@ -884,8 +956,20 @@ mod tests {
             unreachable!("a deed asks for its own rental")
         }
 
-        async fn rental(&self, vast_id: u64) -> AtVast {
+        async fn owner(&self, vast_id: u64) -> Owner {
+            match self.lists {
+                None => Owner::Unknown("its list is incomplete".into()),
+                Some(true) if self.world.borrow().rentals.iter().any(|it| it.0 == vast_id) => Owner::Is(account()),
+                Some(_) => Owner::Nobody,
+            }
+        }
+
+        async fn rental(&self, asked: Option<&Account>, vast_id: u64) -> AtVast {
             assert!(self.has_key, "vast.ai is asked without a key");
+            if self.lists != Some(true) {
+                assert_eq!(asked, None, "no account had listed it");
+                return AtVast::Absent;
+            }
             let reading = self.readings.borrow().last().copied();
             let seen = match self.seen() {
                 Ok(seen) => seen,
@@ -955,7 +1039,14 @@ mod tests {
 
     fn target(deed: &Deed) -> Target {
         let machine = if *deed == Deed::Unban { 99 } else { 40_001 };
-        Target { id: "u1".into(), uuid: Some("u1".into()), vast_id: Some(1), machine: Some(machine), dollars_per_h: Some(0.38) }
+        Target {
+            id: "u1".into(),
+            uuid: Some("u1".into()),
+            vast_id: Some(1),
+            machine: Some(machine),
+            account: None,
+            dollars_per_h: Some(0.38),
+        }
     }
 
     fn run(double: &Double, deed: &Deed) -> (Phase, String, Vec<Phase>) {
@@ -1016,20 +1107,20 @@ mod tests {
         assert!(told[2].2.starts_with("not verified yet") && told[2].2.contains("from before this was done"), "{told:?}");
 
         // Without a key two of the manager's lists have to agree, and what that is worth is said.
-        let keyless = Double { has_key: false, ..Double::new(vec![], vec![]) };
-        let (phase, text, _) = run(&keyless, &Deed::Kill);
+        let without = keyless(Double::new(vec![], vec![]));
+        let (phase, text, _) = run(&without, &Deed::Kill);
         assert_eq!(phase, Phase::Verified);
         assert!(text.contains("two lists") && text.contains("not known without a key"), "{text}");
-        assert!(keyless.now_s.get() >= 90.0, "{}", keyless.now_s.get());
+        assert!(without.now_s.get() >= 90.0, "{}", without.now_s.get());
 
         // A manager that cannot read the list shows nothing, with a key or without.
         for has_key in [true, false] {
-            let blind = Double { has_key, is_blind: true, ..Double::new(vec![], vec![]) };
+            let blind = Double { has_key, lists: Some(has_key), is_blind: true, ..Double::new(vec![], vec![]) };
             let (phase, text, phases) = run(&blind, &Deed::Kill);
             assert_eq!((phase, phases.iter().filter(|it| **it == Phase::Sent).count()), (Phase::Incident, 1));
             assert!(text.contains("from before this was done"), "{text}");
             let terminal = Patience { leaves_open: true, ..Patience::default() };
-            let blind = Double { has_key, is_blind: true, ..Double::new(vec![], vec![]) };
+            let blind = Double { has_key, lists: Some(has_key), is_blind: true, ..Double::new(vec![], vec![]) };
             let (phase, text) = runtime.block_on(perform(&blind, (&deed, &target(&deed)), terminal, &mut |_, _| {}));
             assert_eq!((phase, Phase::ends(phase.as_str())), (Phase::NotVerified, false));
             assert!(text.starts_with("not verified:"), "{text}");
@@ -1039,13 +1130,13 @@ mod tests {
     #[test]
     fn a_destroy_that_the_managers_log_calls_failed_is_an_incident_at_once_in_its_words() {
         for has_key in [true, false] {
-            let double = Double { has_key, ..Double::new(vec![Fault::DestroyFails], vec![]) };
+            let double = Double { has_key, lists: Some(has_key), ..Double::new(vec![Fault::DestroyFails], vec![]) };
             let (phase, text, phases) = run(&double, &Deed::Kill);
             assert_eq!((phase, phases), (Phase::Incident, vec![Phase::Sent, Phase::Answered, Phase::Incident]));
             assert!(text.contains("failed to destroy vast instance 1: exit status 1 (no route)"), "{text}");
             assert!(double.now_s.get() <= 15.0);
             // The same words of an earlier deed, or of another rental, are no sign.
-            let double = Double { has_key, ..Double::new(vec![], vec![]) };
+            let double = Double { has_key, lists: Some(has_key), ..Double::new(vec![], vec![]) };
             double.log.borrow_mut().push((shift(Timestamp::UNIX_EPOCH, -5.0), "failed to destroy vast instance 1: x".into()));
             double.log.borrow_mut().push((shift(Timestamp::UNIX_EPOCH, 5.0), "failed to destroy vast instance 11: x".into()));
             assert_eq!(run(&double, &Deed::Kill).0, Phase::Verified);
@@ -1060,7 +1151,7 @@ mod tests {
     #[test]
     fn a_destroy_that_was_aborted_is_seen_in_the_managers_next_list() {
         for has_key in [true, false] {
-            let double = Double { has_key, ..Double::new(vec![Fault::Aborted; 9], vec![]) };
+            let double = Double { has_key, lists: Some(has_key), ..Double::new(vec![Fault::Aborted; 9], vec![]) };
             let (phase, text, phases) = run(&double, &Deed::Kill);
             assert_eq!((phase, phases.iter().filter(|it| **it == Phase::Sent).count()), (Phase::Incident, 3));
             assert!(text.contains("the manager's log says of it") && text.contains("destroyed vast instance 1"), "{text}");
@@ -1070,25 +1161,43 @@ mod tests {
     #[test]
     fn a_managers_list_that_lost_all_at_once_says_nothing_of_one() {
         let emptied = RefCell::new(vec![true; 99]);
-        let double = Double { has_key: false, emptied, ..Double::new(vec![Fault::Aborted; 9], vec![]) };
+        let double = Double { has_key: false, lists: Some(false), emptied, ..Double::new(vec![Fault::Aborted; 9], vec![]) };
         let (phase, text, _) = run(&double, &Deed::Kill);
         assert_eq!(phase, Phase::Incident);
         assert!(text.contains("it may be short"), "{text}");
     }
 
     #[test]
-    fn a_destroy_of_what_is_gone_already_is_looked_at_all_the_same() {
+    fn what_no_account_lists_is_not_destroyed() {
         let gone = Double::new(vec![], vec![]);
         gone.act(&Deed::Destroy, &target(&Deed::Destroy));
-        let (phase, _, phases) = run(&gone, &Deed::Destroy);
-        // The account does not know it: the manager's next list has to agree, for it may be another account's.
-        assert_eq!((phase, phases[1], phases[2]), (Phase::Verified, Phase::Unanswered, Phase::NotVerified));
-        // Another account's: this one has no such rental, and the manager lists it on and on.
-        let others = Double::new(vec![], vec![]);
-        others.world.borrow_mut().rentals.remove(0);
-        *others.copy.borrow_mut() = (-30.0, vec![1, 2, 3]);
-        let others = Double { is_blind: true, ..others };
-        assert_eq!(run(&others, &Deed::Destroy).0, Phase::Incident);
+        let others = Double { lists: Some(false), ..Double::new(vec![], vec![]) };
+        let unread = Double { lists: None, ..Double::new(vec![], vec![]) };
+        for (double, says) in [(gone, "no account"), (others, "no account"), (unread, "its list is incomplete")] {
+            let before = double.done.take();
+            let (phase, text, phases) = run(&double, &Deed::Destroy);
+            assert_eq!((phase, phases), (Phase::Refused, vec![Phase::Refused]), "{text}");
+            assert!(text.contains(says) && text.ends_with("nothing was sent") && before <= 1, "{text}");
+            assert_eq!(double.done.take(), 0);
+        }
+    }
+
+    /// The key is of another account: that it lists nothing of the kind shows nothing, though the manager says that it is done.
+    #[test]
+    fn another_accounts_list_shows_nothing_of_a_kill() {
+        for lists in [Some(false), None] {
+            let double = Double { lists, is_blind: true, ..Double::new(vec![Fault::Aborted; 9], vec![]) };
+            let terminal = Patience { leaves_open: true, ..Patience::default() };
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let kill = (&Deed::Kill, &target(&Deed::Kill));
+            let (phase, text) = runtime.block_on(perform(&double, kill, terminal, &mut |_, _| {}));
+            assert_eq!(phase, Phase::NotVerified, "{text}");
+            // Where the manager's lists agree it is by them alone, and that is said.
+            let double = Double { lists, ..Double::new(vec![], vec![]) };
+            let (phase, text, _) = run(&double, &Deed::Kill);
+            assert_eq!(phase, Phase::Verified);
+            assert!(text.contains("not known without a key of the account") && double.now_s.get() >= 90.0, "{text}");
+        }
     }
 
     #[test]
@@ -1154,7 +1263,7 @@ mod tests {
     fn an_empty_list_that_came_and_went_verifies_no_kill() {
         let double = Double::new(vec![Fault::Swallowed, Fault::Failed], vec![]);
         let emptied = RefCell::new(vec![true, true, false, false, false, false, true]);
-        let double = Double { has_key: false, emptied, ..double };
+        let double = Double { has_key: false, lists: Some(false), emptied, ..double };
         let (phase, text, _) = run(&double, &Deed::Kill);
         assert!(phase != Phase::Verified || *double.world.borrow() == wished(&Deed::Kill), "{text}");
     }
@@ -1169,8 +1278,11 @@ mod tests {
             async fn rentals(&self) -> Result<Vec<SeenRental>, FetchError> {
                 unreachable!("nobody looks after what was refused")
             }
-            async fn rental(&self, _: u64) -> AtVast {
+            async fn rental(&self, _: Option<&Account>, _: u64) -> AtVast {
                 unreachable!()
+            }
+            async fn owner(&self, _: u64) -> Owner {
+                Owner::Is(account())
             }
             fn sees_rentals(&self) -> bool {
                 true
@@ -1207,12 +1319,15 @@ mod tests {
             readings in prop::collection::vec(0u8..4, 0..30),
             emptied in prop::collection::vec(any::<bool>(), 0..12),
             has_key in any::<bool>(),
+            lists in prop::option::of(any::<bool>()),
             is_blind in any::<bool>(),
         ) {
             let deed = deeds()[which].clone();
             let has_key = has_key || !matches!(deed, Deed::Kill);
+            // The manager alone cannot tell a list that was cut short from one that is whole.
+            let lists = if has_key && deed != Deed::Kill { lists } else { Some(has_key) };
             let double = Double::new(faults.into_iter().map(|it| FAULTS[it]).collect(), readings);
-            let double = Double { has_key, is_blind, emptied: RefCell::new(emptied), ..double };
+            let double = Double { has_key, lists, is_blind, emptied: RefCell::new(emptied), ..double };
             let (phase, text, phases) = run(&double, &deed);
             prop_assert!(Phase::ends(phase.as_str()) && phases.last() == Some(&phase));
             let world = double.world.borrow().clone();

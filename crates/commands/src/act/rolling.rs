@@ -113,6 +113,7 @@ fn olds(view: &FleetView, rented: &[RentedView], request: &RolloutRequest) -> Re
                 uuid: target.uuid,
                 vast_id: target.vast_id,
                 machine: target.machine,
+                account: target.account,
                 dollars_per_h: target.dollars_per_h,
             };
             olds.push((old, subject.is_now));
@@ -245,6 +246,7 @@ pub(crate) fn plan(
         warning: None,
         refused: None,
         dollars_per_h: old.dollars_per_h,
+        account: None,
     });
     let view_of_plan = RolloutPlan {
         token: None,

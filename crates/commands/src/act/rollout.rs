@@ -12,7 +12,7 @@ use dwell_fleet::{Timestamp, seconds_between};
 use dwell_history::{ActEntry, RolloutItemRecord, RolloutRecord};
 use serde::{Deserialize, Serialize};
 
-use super::perform::{Deed, Hands, Phase, SeenRental, Target, perform};
+use super::perform::{Account, Deed, Hands, Owner, Phase, SeenRental, Target, perform};
 use super::{Journal, Patience, locked, this_process, who, writer};
 use crate::ApiError;
 use crate::dto::{EnvVar, OfferView, OffersRequest};
@@ -201,6 +201,9 @@ pub(crate) struct OldOne {
     pub(crate) uuid: Option<String>,
     pub(crate) vast_id: Option<u64>,
     pub(crate) machine: Option<u64>,
+    /// The account that listed it before it was ended.
+    #[serde(default)]
+    pub(crate) account: Option<Account>,
     pub(crate) dollars_per_h: Option<f64>,
 }
 
@@ -211,6 +214,7 @@ impl OldOne {
             uuid: self.uuid.clone(),
             vast_id: self.vast_id,
             machine: self.machine,
+            account: self.account.clone(),
             dollars_per_h: self.dollars_per_h,
         }
     }
@@ -408,6 +412,8 @@ impl<'a, H: Rents> Runner<'a, H> {
             uuid: None,
             vast_id: None,
             machine: order.machine,
+            account: None,
+            account_number: None,
             dollars_per_h: order.dollars_per_h,
             phase: String::new(),
             text: String::new(),
@@ -728,6 +734,18 @@ impl<'a, H: Rents> Runner<'a, H> {
         (same >= SAME_WAY && !proves).then(|| format!("{same} new ones failed the same way and none runs: {why}"))
     }
 
+    /// The account that lists what is replaced, written down before anything is sent: it alone can show later that it is gone.
+    async fn with_account(&mut self, place: usize, old: OldOne) -> Result<OldOne, ApiError> {
+        let Some(vast_id) = old.vast_id.filter(|_| old.account.is_none()) else { return Ok(old) };
+        let Owner::Is(account) = self.hands.owner(vast_id).await else { return Ok(old) };
+        let old = OldOne { account: Some(account), ..old };
+        let body = &mut self.items[place].body;
+        body.old = Some(old.clone());
+        let text = body.text.clone();
+        self.put(place, Stand::Retiring, text)?;
+        Ok(old)
+    }
+
     /// Ends what was replaced: through the manager where it has a row there.
     async fn retire(&mut self, place: usize) -> Result<Option<Ended>, ApiError> {
         let Some(old) = self.items[place].body.old.clone() else {
@@ -735,6 +753,7 @@ impl<'a, H: Rents> Runner<'a, H> {
             return Ok(None);
         };
         let deed = if old.uuid.is_some() { Deed::Kill } else { Deed::Destroy };
+        let old = self.with_account(place, old).await?;
         let entry = ActEntry {
             plan: format!("{} retires {}", self.name, old.id),
             deed: deed.as_str().to_owned(),
@@ -743,6 +762,8 @@ impl<'a, H: Rents> Runner<'a, H> {
             uuid: old.uuid.clone(),
             vast_id: old.vast_id,
             machine: old.machine,
+            account: old.account.as_ref().map(|it| it.name.clone()),
+            account_number: old.account.as_ref().and_then(|it| it.number),
             dollars_per_h: old.dollars_per_h,
             ..self.entry(&Order::default())
         };

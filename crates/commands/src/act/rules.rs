@@ -166,9 +166,13 @@ impl Following {
         let text = (rule.deed == "ban").then(|| why.clone());
         let request = PlanRequest { deed: rule.deed.clone(), ids: vec![row.id.clone()], text, why: Some(why.clone()) };
         let may_act = (self.may_act)().is_ok();
+        let rentals = match rule.deed.as_str() {
+            "ban" => None,
+            _ => self.hands.listed(Some(&view)).await,
+        };
         let planned = Plan {
             rule: Some(rule.name.clone()),
-            ..plan(self.hands.scope(), Some(&view), None, &Machines::default(), &request, !may_act)?
+            ..plan(self.hands.scope(), Some(&view), rentals.as_ref(), &Machines::default(), &request, !may_act)?
         };
         if rule.dry_run {
             let entry = ActEntry {
@@ -187,6 +191,8 @@ impl Following {
                 uuid: row.uuid.clone(),
                 vast_id: row.vast_id,
                 machine: row.machine_id,
+                account: None,
+                account_number: None,
                 dollars_per_h: row.dollars_per_h,
                 phase: "dry-run".to_owned(),
                 text: format!("would be done: {}", planned.view.sentence),
@@ -245,6 +251,8 @@ mod tests {
             uuid: None,
             vast_id: None,
             machine: None,
+            account: None,
+            account_number: None,
             dollars_per_h: Some(dollars),
             phase: phase.into(),
             text: String::new(),

@@ -94,6 +94,8 @@ async fn what_dwells_own_journal_has_ordered_is_no_write_off() {
         uuid: Some(uuid.to_owned()),
         vast_id: None,
         machine: None,
+        account: None,
+        account_number: None,
         dollars_per_h: None,
         phase: phase.to_owned(),
         text: String::new(),

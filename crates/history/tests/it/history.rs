@@ -223,6 +223,8 @@ fn what_was_left_under_way_is_taken_over_by_one_process() {
         uuid: None,
         vast_id: Some(7),
         machine: None,
+        account: None,
+        account_number: None,
         dollars_per_h: None,
         phase: phase.into(),
         text: String::new(),

@@ -8,7 +8,7 @@ use dwell_history::History;
 use proptest::prelude::*;
 
 use super::*;
-use crate::act::perform::{AtVast, SeenManager, SeenRow};
+use crate::act::perform::{Account, AtVast, Owner, SeenManager, SeenRow};
 use crate::dto::OffersRequest;
 
 /// What goes wrong with a call that changes something.
@@ -258,7 +258,17 @@ impl Hands for Double {
         true
     }
 
-    async fn rental(&self, vast_id: u64) -> AtVast {
+    async fn owner(&self, vast_id: u64) -> Owner {
+        match self.rentals().await {
+            Ok(rentals) if rentals.iter().any(|it| it.vast_id == vast_id) => {
+                Owner::Is(Account { name: "main".into(), number: None })
+            }
+            Ok(_) => Owner::Nobody,
+            Err(error) => Owner::Unknown(error.message),
+        }
+    }
+
+    async fn rental(&self, _: Option<&Account>, vast_id: u64) -> AtVast {
         match self.rentals().await {
             Ok(rentals) => rentals.into_iter().find(|it| it.vast_id == vast_id).map_or(AtVast::Absent, AtVast::Rented),
             Err(error) => AtVast::Unknown(error.message),
@@ -411,6 +421,7 @@ fn replacing(count: u64) -> Vec<Option<OldOne>> {
         uuid: Some(format!("u{id}")),
         vast_id: Some(id),
         machine: Some(100 + id),
+        account: None,
         dollars_per_h: Some(0.4),
     };
     (1..=count).map(|id| Some(old(id))).collect()
