@@ -154,8 +154,14 @@ impl Look {
             ApiError::new("no-fleet", "no manager is given and none is saved")
                 .hint("give --manager URL, or save one: dwellctl fleets add NAME URL")
         })?;
-        let fleet = settings.meant(&wanted)?;
-        let through = through.or(fleet.ssh.as_deref());
+        let mut fleet = settings.meant(&wanted)?;
+        let through = through.map(str::to_owned).or_else(|| fleet.ssh.clone());
+        if through != fleet.ssh {
+            // Another way leads to another machine's manager: what is allowed for the saved fleet is not allowed there.
+            let name = format!("{} via {}", fleet.address, through.as_deref().unwrap_or("nothing"));
+            fleet = SavedFleet { name, address: fleet.address, ssh: through.clone(), allow_probe: false, may_act: false };
+        }
+        let through = through.as_deref();
         let limits = Limits { within_at_most: within, ..Limits::default() };
         let client = client_of(live::ssh(), &fleet.address, through, limits)?;
         let history = History::open(&folder.history())?;

@@ -102,23 +102,27 @@ impl History {
         Ok(())
     }
 
-    /// Writes down that a deed begins, unless the same is being done to the same instance or rental by a process that goes on: looked up
-    /// and written as one, whoever else writes. Whether it was written.
+    /// Writes down that a deed begins, unless anything is being done to the same rental, instance or machine by a process that goes on:
+    /// looked up and written as one, whoever else writes. Whether it was written.
     pub fn begin_act(&self, entry: &ActEntry, goes_on: impl Fn(&str) -> bool) -> Result<bool, HistoryError> {
         // Held by one writer at a time, of all processes; dropped it takes everything back.
         self.connection.pragma_update(None, "synchronous", "FULL")?;
         let begun = (|| {
             let transaction = rusqlite::Transaction::new_unchecked(&self.connection, rusqlite::TransactionBehavior::Immediate)?;
+            // A number is one rental at vast.ai, whoever's manager lists it. What is not verified is looked at on and on by the process
+            // that sent it. An order has no rental yet.
+            let number = |id: Option<u64>| id.and_then(|id| i64::try_from(id).ok());
             let open: Vec<String> = self
                 .connection
                 .prepare_cached(
-                    "SELECT process FROM act WHERE id IN (SELECT max(id) FROM act GROUP BY plan, target) AND deed = ?1
-                        AND (target = ?2 OR vast_id = ?3)
-                        AND phase NOT IN ('refused', 'taken', 'verified', 'not-verified', 'incident', 'dry-run')",
+                    "SELECT process FROM act WHERE id IN (SELECT max(id) FROM act GROUP BY plan, target)
+                        AND (vast_id = ?1 OR (fleet = ?2 AND (target = ?3 OR (deed IN ('ban', 'unban') AND ?4 IN ('ban', 'unban') AND machine = ?5))))
+                        AND deed <> 'deploy' AND phase NOT IN ('refused', 'taken', 'verified', 'incident', 'dry-run')",
                 )?
-                .query_map(params![entry.deed, entry.target, entry.vast_id.and_then(|id| i64::try_from(id).ok())], |row| {
-                    row.get(0)
-                })?
+                .query_map(
+                    params![number(entry.vast_id), entry.fleet, entry.target, entry.deed, number(entry.machine)],
+                    |row| row.get(0),
+                )?
                 .collect::<Result<_, _>>()?;
             if open.iter().any(|process| goes_on(process)) {
                 return Ok(false);
@@ -286,6 +290,42 @@ mod tests {
             });
             assert_eq!(begun, 1, "round {round}");
         }
+    }
+
+    #[test]
+    fn one_rental_has_one_deed_at_a_time_whatever_it_is_and_whatever_it_is_called() {
+        let of = |deed: &str, target: &str, vast_id: Option<u64>, phase: &str| ActEntry {
+            deed: deed.into(),
+            ..entry(&format!("{deed} {target}"), target, vast_id, phase)
+        };
+        for first in ["kill", "destroy", "stop", "reboot", "label"] {
+            for (phase, is_open) in
+                [("planned", true), ("sent", true), ("not-verified", true), ("verified", false), ("incident", false)]
+            {
+                let history = History::in_memory().unwrap();
+                assert!(history.begin_act(&of(first, "u1", Some(7), "planned"), |_| true).unwrap());
+                history.add_act(&of(first, "u1", Some(7), phase)).unwrap();
+                for second in ["destroy", "kill", "start"] {
+                    for (target, vast_id) in [("u1", Some(7)), ("7", Some(7)), ("u1", None), ("u2", Some(7))] {
+                        let wanted = ActEntry { plan: "another".into(), ..of(second, target, vast_id, "dry-run") };
+                        let begun = history.begin_act(&wanted, |_| true).unwrap();
+                        assert_eq!(begun, !is_open, "{second} {target} after {first} {phase}");
+                        // Of a process that has ended nothing is under way: a person can wish for it again.
+                        assert!(history.begin_act(&wanted, |_| false).unwrap());
+                    }
+                }
+                // Another rental, and another manager's row of the same name, are others.
+                assert!(history.begin_act(&of("destroy", "u9", Some(9), "dry-run"), |_| true).unwrap());
+                let elsewhere = ActEntry { fleet: "http://other".into(), ..of("destroy", "u1", None, "dry-run") };
+                assert!(history.begin_act(&elsewhere, |_| true).unwrap());
+            }
+        }
+        // A machine is banned or taken off the list, and not both at once; its number is no rental's.
+        let machine = |deed: &str, target: &str| ActEntry { machine: Some(40), ..of(deed, target, None, "planned") };
+        let history = History::in_memory().unwrap();
+        assert!(history.begin_act(&machine("ban", "machine 40"), |_| true).unwrap());
+        assert!(!history.begin_act(&machine("unban", "u5"), |_| true).unwrap());
+        assert!(history.begin_act(&machine("destroy", "u5"), |_| true).unwrap());
     }
 
     #[test]

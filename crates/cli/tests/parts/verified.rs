@@ -185,13 +185,17 @@ fn bench(cycle_pause: Duration, vast: Option<&Arc<Mutex<Vast>>>) -> Bench {
 
 impl Bench {
     fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dwellctl"));
         command.args(arguments).env("DWELL_DATA_DIR", self.folder.path()).env_remove("DWELL_MANAGER").env("TZ", "UTC");
         match &self.vast_url {
             Some(url) => command.env("VAST_URL", url).env("VAST_API_KEY", "any-key-will-do"),
             None => command.env_remove("VAST_URL").env_remove("VAST_API_KEY"),
         };
-        command.output().unwrap()
+        command
     }
 
     /// Its exit code, the last step of the deed, and all that its steps say.
@@ -439,13 +443,81 @@ exec "$PROGRAM" "$@"
     let before = deleted();
     let output = run(&["destroy", &bench.uuid, "--account", "first", "--yes"]);
     let says = text(&output.stdout);
-    assert!(!output.status.success() && says.contains("no account that can be asked lists") && says.contains(r#""first""#), "{says}");
+    assert!(
+        !output.status.success() && says.contains("no account that can be asked lists") && says.contains(r#""first""#),
+        "{says}"
+    );
     assert_eq!(deleted(), before);
     account.lock().unwrap().other.as_mut().unwrap().destroys = true;
     let (code, phase, told) = act(&["destroy", &bench.uuid, "--account", "second"]);
     assert_eq!((code, phase.as_str()), (0, "verified"), "{told}");
     assert!(told["text"].as_str().unwrap().contains(r#"(account "second")"#), "{told}");
     assert!(deleted().0.is_empty(), "{:?}", deleted());
+}
+
+/// Whoever wishes for what at once: one deed is sent to one rental.
+#[test]
+fn of_deeds_at_once_on_one_rental_one_is_sent() {
+    for deeds in [
+        [["destroy", "uuid"], ["destroy", "number"], ["destroy", "uuid"]],
+        [["kill", "uuid"], ["destroy", "number"], ["kill", "number"]],
+    ] {
+        let account = vast(&[ONE, OTHER], Form::Right);
+        // Once it was destroyed nothing can be seen of it: it is not sent again by the same process either.
+        account.lock().unwrap().then = Some(Form::Null);
+        let bench = bench(NEVER, Some(&account));
+        bench.manager.account(|account| account.destroy = Behaviour::Aborts);
+        let processes: Vec<_> = deeds
+            .iter()
+            .map(|[deed, by]| {
+                let id = if *by == "uuid" { bench.uuid.clone() } else { ONE.to_string() };
+                let mut command = bench.command(&[deed, &id, "--yes", "--every", "2s", "--readings", "3"]);
+                command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap()
+            })
+            .collect();
+        for mut process in processes {
+            process.wait().unwrap();
+        }
+        let kills = bench.manager.requests().iter().filter(|seen| seen.target.contains("/api/kill")).count();
+        let deleted = account.lock().unwrap().deleted.clone();
+        let journal = parsed(&bench.run(&["journal", "--json"]))["actions"].take();
+        assert_eq!(kills + deleted.len(), journal.to_string().matches("\"phase\":\"sent\"").count(), "{deleted:?} {journal}");
+        assert_eq!(journal.as_array().unwrap().len(), 1, "{journal}");
+    }
+}
+
+/// Killed at whatever moment: no process after it sends it again by itself, and one sees what came of it.
+#[test]
+fn what_a_process_left_that_was_killed_is_looked_after_and_not_sent_again() {
+    let account = vast(&[ONE, OTHER], Form::Right);
+    let bench = bench(NEVER, Some(&account));
+    let sent = || account.lock().unwrap().deleted.len();
+    for lived in [400, 1_500, 2_600, 3_700, 5_000] {
+        let before = sent();
+        let mut command = bench.command(&["destroy", &bench.uuid, "--yes", "--every", "10m"]);
+        let mut process = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(lived));
+        process.kill().unwrap();
+        process.wait().unwrap();
+        let after = sent();
+        assert!(after <= before + 1, "{before} {after}");
+        bench.run(&["fleet"]);
+        assert_eq!(sent(), after, "it is only looked after");
+    }
+    assert!(sent() > 0, "it lived long enough to send at least once");
+    account.lock().unwrap().rented.retain(|id| *id != ONE);
+    let is_open = |act: &Value| !act["done"].as_bool().unwrap() && act["phase"] != "planned";
+    let mut looks = 0;
+    loop {
+        let journal = parsed(&bench.run(&["journal", "--json"]))["actions"].take();
+        if !journal.as_array().unwrap().iter().any(is_open) {
+            assert!(journal.as_array().unwrap().iter().any(|act| act["phase"] == "verified"), "{journal}");
+            break;
+        }
+        looks += 1;
+        assert!(looks < 10, "{journal}");
+        bench.run(&["fleet"]);
+    }
 }
 
 /// One word means one instance, whatever is asked of it; what fits several is named and left alone.

@@ -469,7 +469,6 @@ pub(crate) type Journal = Arc<Mutex<History>>;
 #[derive(Debug, Default)]
 pub(crate) struct Acting {
     waiting: Mutex<HashMap<String, (Timestamp, Plan)>>,
-    under_way: Arc<Mutex<HashSet<(String, String)>>>,
     begun: Mutex<Vec<String>>,
     rollouts: Mutex<HashMap<String, (Timestamp, rolling::Planned)>>,
     /// Rollouts whose steps are taken here.
@@ -536,7 +535,7 @@ impl Acting {
         Ok(Plan { why: why.unwrap_or_else(|| plan.why.clone()), ..plan })
     }
 
-    /// Begins to carry out a plan; gives what is under way. Whom somebody does the same to already is left out.
+    /// Begins to carry out a plan; gives what is under way. What somebody does anything to already is left out.
     pub(crate) fn begin(
         &self,
         _leave: Leave,
@@ -550,10 +549,6 @@ impl Acting {
         locked(&self.begun).push(name.clone());
         let mut tasks = JoinSet::new();
         for target in plan.targets {
-            let key = (plan.deed.as_str().to_owned(), target.id.clone());
-            if !locked(&self.under_way).insert(key.clone()) {
-                continue;
-            }
             let entry = ActEntry {
                 id: 0,
                 plan: name.clone(),
@@ -579,28 +574,19 @@ impl Acting {
                 phase: "planned".to_owned(),
                 text: plan.view.sentence.clone(),
             };
-            // What cannot be written down is not done, nor what another process does already.
-            match locked(journal).begin_act(&entry, goes_on) {
-                Ok(true) => {}
-                Ok(false) => {
-                    locked(&self.under_way).remove(&key);
-                    continue;
-                }
-                Err(error) => {
-                    locked(&self.under_way).remove(&key);
-                    return Err(error.into());
-                }
+            // What cannot be written down is not done, nor what is done to it already: here or by another process.
+            if !locked(journal).begin_act(&entry, goes_on)? {
+                continue;
             }
-            let (hands, deed, journal, under_way) =
-                (hands.clone(), plan.deed.clone(), Arc::clone(journal), Arc::clone(&self.under_way));
+            let (hands, deed, journal) = (hands.clone(), plan.deed.clone(), Arc::clone(journal));
             tasks.spawn(async move {
                 let clock = hands.clock.clone();
                 perform(&hands, (&deed, &target), patience, &mut writer(&entry, &journal, move || clock.now())).await;
-                locked(&under_way).remove(&key);
             });
         }
         if tasks.is_empty() {
-            return Err(ApiError::new("under-way", "all of this is being done already").hint("the journal shows how far it is"));
+            return Err(ApiError::new("under-way", "something is being done to all of this already")
+                .hint("the journal shows what, and how far it is"));
         }
         Ok(tasks)
     }

@@ -1,7 +1,7 @@
 //! Write access: given by a person for a time, to the fleet that is watched and to no other; what is saved opens no window.
 
-use dwell_commands::App;
 use dwell_commands::dto::*;
+use dwell_commands::{App, Look};
 
 const NOBODY: &str = "http://127.0.0.1:9";
 
@@ -108,4 +108,31 @@ async fn a_plan_of_a_simulation_is_not_carried_out_on_a_connected_fleet() {
     let carried = app.carry_out(request).await.unwrap_err();
     assert_eq!(carried.code, "plan-gone", "{carried}");
     assert!(app.acts(Nothing {}).await.unwrap().acts.is_empty());
+}
+
+/// What is allowed for a saved fleet is allowed for its manager by its own way, and not for whatever another machine has at its address.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn write_access_is_of_an_address_and_the_way_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    connected(&app, "one").await;
+    app.set_may_act("one", true).await.unwrap();
+    app.allow_probe(AllowProbe { name: "one".into(), allow: true }).await.unwrap();
+    let look = |through: Option<&str>| Look::at(Some("one"), through, Some(folder.path().to_owned()), None).unwrap();
+    let rule = Rule {
+        name: "wedged".into(),
+        fleet: String::new(),
+        verdict: "invisible".into(),
+        cause: "pipeline-deadlock".into(),
+        for_s: 600.0,
+        deed: "kill".into(),
+        on: false,
+        dry_run: true,
+        per_day: 1,
+        dollars_per_h_a_day: 1.0,
+    };
+    look(None).save_rule(rule.clone()).unwrap();
+    let elsewhere = look(Some("nobody@127.0.0.1"));
+    assert_eq!(elsewhere.save_rule(rule).unwrap_err().code, "read-only");
+    assert!(elsewhere.rules().unwrap().rules.is_empty(), "rules of the saved fleet are not this one's");
 }
