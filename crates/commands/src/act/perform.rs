@@ -1341,4 +1341,155 @@ mod tests {
             prop_assert!(phases.iter().filter(|it| **it == Phase::Sent).count() <= Patience::default().tries + TOO_OFTEN_MOST);
         }
     }
+
+    /// A list of an account's, before the deed or after it.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum List {
+        /// With it.
+        Has,
+        /// Whole, and without it.
+        Lacks,
+        /// Not whole, or not to be had.
+        Broken,
+    }
+
+    /// Several accounts, with a list each before anything is sent and after it, and a manager that calls everything done and reads no
+    /// list: what it says is no sight.
+    struct Accounts {
+        lists: Vec<(List, List)>,
+        /// Accounts that have it by its number, whatever they list.
+        shows: Vec<bool>,
+        sent: RefCell<Vec<Option<String>>>,
+        /// Accounts that were asked whether it is gone.
+        asked: RefCell<Vec<Option<String>>>,
+        now_s: Cell<f64>,
+    }
+
+    impl Accounts {
+        fn list(&self, nth: usize) -> List {
+            if self.sent.borrow().is_empty() { self.lists[nth].0 } else { self.lists[nth].1 }
+        }
+    }
+
+    impl Hands for Accounts {
+        async fn send(&self, _: &Deed, target: &Target) -> Result<(), FetchError> {
+            self.sent.borrow_mut().push(target.account.as_ref().map(|it| it.name.clone()));
+            Ok(())
+        }
+
+        async fn rentals(&self) -> Result<Vec<SeenRental>, FetchError> {
+            unreachable!("a deed asks for its own rental")
+        }
+
+        async fn owner(&self, _: u64) -> Owner {
+            let all = || 0..self.lists.len();
+            match all().find(|nth| self.list(*nth) == List::Has) {
+                Some(nth) => Owner::Is(Account { name: nth.to_string(), number: None }),
+                None if all().any(|nth| self.list(nth) == List::Broken) => Owner::Unknown("a list is broken".into()),
+                None => Owner::Nobody,
+            }
+        }
+
+        async fn rental(&self, account: Option<&Account>, vast_id: u64) -> AtVast {
+            self.asked.borrow_mut().push(account.map(|it| it.name.clone()));
+            let of: Vec<usize> = match account {
+                Some(account) => vec![account.name.parse().unwrap()],
+                None => (0..self.lists.len()).collect(),
+            };
+            let rental = SeenRental {
+                vast_id,
+                actual: Some("running".into()),
+                wished: None,
+                label: None,
+                machine: None,
+                dollars_per_h: None,
+            };
+            if of.iter().any(|nth| self.list(*nth) == List::Has) {
+                return AtVast::Rented(rental);
+            }
+            if of.iter().any(|nth| self.list(*nth) == List::Broken) {
+                return AtVast::Unknown("a list is broken".into());
+            }
+            if of.iter().any(|nth| self.shows[*nth]) { AtVast::Rented(rental) } else { AtVast::Absent }
+        }
+
+        fn sees_rentals(&self) -> bool {
+            !self.lists.is_empty()
+        }
+
+        fn has_manager(&self) -> bool {
+            true
+        }
+
+        async fn manager(&self) -> Result<SeenManager, FetchError> {
+            let row =
+                SeenRow { uuid: Some("u1".into()), vast_id: Some(1), is_killed: true, is_listed: false, disappeared_at: None };
+            Ok(SeenManager { rows: vec![row], rows_unreadable: 0, at: self.now(), list_read_at: None })
+        }
+
+        async fn manager_log(&self) -> Result<Vec<(Timestamp, String)>, FetchError> {
+            Ok(Vec::new())
+        }
+
+        async fn banned(&self) -> Result<Vec<String>, FetchError> {
+            Ok(Vec::new())
+        }
+
+        async fn pause(&self, seconds: f64) {
+            self.now_s.set(self.now_s.get() + seconds);
+        }
+
+        fn now(&self) -> Timestamp {
+            shift(Timestamp::UNIX_EPOCH, self.now_s.get())
+        }
+    }
+
+    proptest! {
+        /// Whatever the accounts list before and after: a destroy goes to the account that lists the rental and to no other, to nobody
+        /// where none does, and again only while that account has it; a deed is verified only where that account had it, has it no more
+        /// on a whole list, and not by its number.
+        #[test]
+        fn the_account_that_lists_a_rental_is_sent_to_and_believed_and_no_other(
+            lists in prop::collection::vec((0usize..3, 0usize..3, any::<bool>()), 0..4),
+            kills in any::<bool>(),
+            is_planned in any::<bool>(),
+            leaves_open in any::<bool>(),
+        ) {
+            let list = |nth: usize| [List::Has, List::Lacks, List::Broken][nth];
+            let accounts = Accounts {
+                lists: lists.iter().map(|it| (list(it.0), list(it.1))).collect(),
+                shows: lists.iter().map(|it| it.2).collect(),
+                sent: RefCell::default(),
+                asked: RefCell::default(),
+                now_s: Cell::new(0.0),
+            };
+            let owner = accounts.lists.iter().position(|it| it.0 == List::Has);
+            let deed = if kills { Deed::Kill } else { Deed::Destroy };
+            let planned = owner.filter(|_| is_planned).map(|nth| Account { name: nth.to_string(), number: None });
+            let target = Target { account: planned, ..target(&deed) };
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let patience = Patience { leaves_open, ..Patience::default() };
+            let (phase, text) = runtime.block_on(perform(&accounts, (&deed, &target), patience, &mut |_, _| {}));
+            let name = owner.map(|nth| nth.to_string());
+            let sent = accounts.sent.take();
+            prop_assert!(sent.iter().all(|it| *it == name), "{sent:?} of {name:?}");
+            prop_assert!(accounts.asked.take().iter().all(|it| *it == name), "asked of {name:?}");
+            let Some(nth) = owner else {
+                prop_assert!(phase != Phase::Verified, "{}", text);
+                if !kills {
+                    prop_assert_eq!((phase, sent.len()), (Phase::Refused, 0), "{}", text);
+                }
+                return Ok(());
+            };
+            let has_it = match accounts.lists[nth].1 {
+                List::Has => Some(true),
+                List::Lacks => Some(accounts.shows[nth]),
+                List::Broken => None,
+            };
+            // Said again only where it was seen that it is still there.
+            prop_assert_eq!(sent.len() > 1, has_it == Some(true));
+            // A kill needs the manager's newer list as well, and this one reads none.
+            prop_assert_eq!(phase == Phase::Verified, has_it == Some(false) && !kills, "{}", text);
+        }
+    }
 }
