@@ -467,6 +467,9 @@ pub(crate) enum RolloutsCommand {
     Resume {
         /// Its name.
         name: String,
+        /// The account of vast.ai's that rents; the one that was named when it was begun.
+        #[arg(long, value_name = "NAME")]
+        account: Option<String>,
         /// Where vast.ai answers: a simulated one, for trying things.
         #[arg(long, env = "VAST_URL", value_name = "URL")]
         vast_url: Option<String>,

@@ -139,8 +139,8 @@ fn tell_plan(view: &RolloutPlan) {
 }
 
 pub(crate) async fn run(args: &Args, command: Option<&RolloutsCommand>) -> anyhow::Result<ExitCode> {
-    if let Some(RolloutsCommand::Resume { name, vast_url, every }) = command {
-        let mut look = look(args, None, vast_url.as_ref(), every.as_secs_f64()).await?;
+    if let Some(RolloutsCommand::Resume { name, account, vast_url, every }) = command {
+        let mut look = look(args, account.as_deref(), vast_url.as_ref(), every.as_secs_f64()).await?;
         look.read(None).await?;
         return follow(args, look, name).await;
     }
