@@ -72,6 +72,8 @@ dwell_commands::for_each_command!(handlers);
 
 fn main() -> anyhow::Result<()> {
     let args = Args::parse();
+    dwell_commands::keep_environment_secret();
+    dwell_commands::panics_hold_no_secret();
     boot::prepare_webview()?;
     let app = App::new(args.data_dir.clone())?;
     let _log = boot::start_log(&app)?;

@@ -22,6 +22,7 @@ fn main() -> ExitCode {
     let args = args::Args::parse();
     // Whether it is used or not: it stands in nothing that this process writes.
     dwell_commands::keep_environment_secret();
+    dwell_commands::panics_hold_no_secret();
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("DWELL_LOG").unwrap_or_else(|_| "off".into()))
         .with_writer(|| dwell_commands::Redacting(std::io::stderr()))

@@ -69,7 +69,7 @@ pub use keys::{OF_ENVIRONMENT, keep_environment_secret};
 pub use look::{Look, Planned, PlannedRollout, VastAccounts, Watched, is_to_be_planned_again, manager_answers};
 pub use metrics::Metrics;
 pub use offers::{managers_needs, offers_of_account};
-pub use redacting::Redacting;
+pub use redacting::{Redacting, panics_hold_no_secret};
 pub use secrecy::SecretString;
 pub use settings::Folder;
 #[doc(hidden)]

@@ -39,6 +39,7 @@ struct Args {
 async fn main() -> anyhow::Result<()> {
     let args = Args::parse();
     dwell_commands::keep_environment_secret();
+    dwell_commands::panics_hold_no_secret();
     let app = Arc::new(App::new(args.data_dir)?);
     anyhow::ensure!(args.ui.join("index.html").exists(), "no front end in {}; build it: cargo xtask ui", args.ui.display());
     let mut random = [0; 16];
