@@ -53,6 +53,10 @@ mod real;
 #[path = "parts/secrets.rs"]
 mod secrets;
 
+#[cfg(target_os = "linux")]
+#[path = "parts/torture.rs"]
+mod torture;
+
 #[path = "parts/texts.rs"]
 mod texts;
 

@@ -64,6 +64,16 @@ enum Task {
         #[arg(long)]
         reader: Option<String>,
     },
+    /// Kill watches and acting commands, fill the disk, freeze the keychain, let several write at once, set clocks wrong: for so long, against
+    /// the doubles. Ends at the first promise that is broken.
+    Torture {
+        /// All kinds together; each is tried once at least.
+        #[arg(long, default_value_t = 10)]
+        minutes: u32,
+        /// The same seed takes the same moments.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Check the structure: who depends on whom, who imports what.
     Tidy,
 }
@@ -79,6 +89,7 @@ fn main() -> anyhow::Result<()> {
         Task::Coverage => coverage::report(),
         Task::Deny => deny::check(),
         Task::Fuzz { minutes, reader } => fuzz::run(minutes, reader.as_deref()),
+        Task::Torture { minutes, seed } => torture(minutes, seed),
         Task::Tidy => tidy::check(),
     }
 }
@@ -142,6 +153,16 @@ fn test(quick: bool) -> anyhow::Result<()> {
     done(&mut tests)?;
     say("Every test has passed.");
     Ok(())
+}
+
+fn torture(minutes: u32, seed: u64) -> anyhow::Result<()> {
+    setup::ensure(setup::Purpose::Terminal)?;
+    // A bus of its own: no keychain of the person's is asked.
+    let test = ["test", "--package", "dwell-cli", "--test", "cli", "torture::a_long", "--", "--ignored", "--nocapture"];
+    let mut command = Command::new("dbus-run-session");
+    command.args(["--", &cargo_path()]).args(test).current_dir(root());
+    done(command.env("DWELL_TORTURE_MINUTES", minutes.to_string()).env("DWELL_TORTURE_SEED", seed.to_string()))
+        .with_context(|| format!("again: cargo xtask torture --minutes {minutes} --seed {seed}"))
 }
 
 fn bindings() -> anyhow::Result<()> {

@@ -57,7 +57,7 @@ impl Watch {
 }
 
 /// What is stored of the one instance: its states in order, and its log.
-fn stored(folder: &Path, url: &str) -> (Vec<String>, Vec<String>) {
+pub(crate) fn stored(folder: &Path, url: &str) -> (Vec<String>, Vec<String>) {
     let mut history = History::open(&folder.join("history.sqlite3")).unwrap();
     let id = history.fleet(url, None).unwrap();
     let instances = history.remembered(id, dwell_commands::now()).unwrap().instances;
@@ -68,8 +68,18 @@ fn stored(folder: &Path, url: &str) -> (Vec<String>, Vec<String>) {
     (states, lines.into_iter().map(|it| it.line.text).collect())
 }
 
+/// The latest time that is stored of when anything was, or was watched.
+pub(crate) fn latest(folder: &Path, url: &str) -> jiff::Timestamp {
+    let mut history = History::open(&folder.join("history.sqlite3")).unwrap();
+    let id = history.fleet(url, None).unwrap();
+    let watched = history.watched(id).unwrap().into_iter().map(|(_, to)| to);
+    let instances = history.remembered(id, dwell_commands::now()).unwrap().instances;
+    let entered = instances.iter().flat_map(|it| it.ledger.entries().iter().map(|entry| entry.at).chain([it.last_listed_at]));
+    watched.chain(entered).max().unwrap()
+}
+
 /// A manager with one instance that has just registered.
-fn manager() -> (FakeManager, String) {
+pub(crate) fn manager() -> (FakeManager, String) {
     let manager = FakeManager::serve(Options::default());
     manager.cycle();
     let uuid = manager.registered(31_000_001);
@@ -78,7 +88,7 @@ fn manager() -> (FakeManager, String) {
     (manager, uuid)
 }
 
-fn say(manager: &FakeManager, path: &str, uuid: &str, more: &str) {
+pub(crate) fn say(manager: &FakeManager, path: &str, uuid: &str, more: &str) {
     let answer = manager.call("POST", path, &format!(r#"{{"uuid":"{uuid}"{more}}}"#)).value();
     assert_eq!(answer["ok"], true, "{path}: {answer}");
 }

@@ -52,7 +52,7 @@ impl DeadBus {
 }
 
 #[test]
-fn a_keychain_that_never_answers_ends_a_command_with_the_reason() {
+pub(crate) fn a_keychain_that_never_answers_ends_a_command_with_the_reason() {
     let bus = DeadBus::new();
     for arguments in
         [&["vast", "user"][..], &["keys", "set-env", "TOKEN"], &["keys", "add", "other"], &["keys", "list"], &["doctor"]]

@@ -216,6 +216,25 @@ impl Bench {
     }
 }
 
+/// A destroy whose process is killed after so long: how often vast.ai was told to, also by the next process, which looks after it.
+pub(crate) fn destroys_of_one_killed_after(wait: Duration) -> usize {
+    let account = vast(&[ONE, OTHER], Form::Right);
+    let bench = bench(NEVER, Some(&account));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dwellctl"));
+    command.args(["destroy", &ONE.to_string(), "--yes", "--every", "200ms", "--readings", "4"]);
+    command.env("DWELL_DATA_DIR", bench.folder.path()).env("VAST_API_KEY", "any-key-will-do");
+    command.envs(bench.vast_url.iter().map(|url| ("VAST_URL", url)));
+    let acting = crate::watching::Background::begin(&mut command);
+    std::thread::sleep(wait);
+    drop(acting);
+    for command in [&["fleet"][..], &["journal"]] {
+        let output = bench.run(command);
+        assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
+    }
+    let deleted = account.lock().unwrap().deleted.iter().filter(|id| **id == ONE).count();
+    deleted
+}
+
 const NEVER: Duration = Duration::from_secs(3_600);
 const OFTEN: Duration = Duration::from_secs(1);
 
