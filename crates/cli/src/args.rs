@@ -883,8 +883,8 @@ pub(crate) enum SimCommand {
         scenario: String,
         #[command(flatten)]
         start: SimStart,
-        /// Simulated seconds in a real one.
-        #[arg(long, default_value_t = 1.0, allow_negative_numbers = true, value_parser = above_zero)]
+        /// Simulated seconds in a real one; 0: time stands still.
+        #[arg(long, default_value_t = 1.0, allow_negative_numbers = true, value_parser = from_zero)]
         speed: f64,
         /// The manager's port on 127.0.0.1; 0 for any free one.
         #[arg(long, default_value_t = 0)]

@@ -235,8 +235,9 @@ fn a_manager_that_was_never_reached_is_unknown_everywhere() {
     let arguments = ["--manager", &url, "--json", "watch", "--every", "500ms", "--metrics", "127.0.0.1:0"];
     let watch = Background::run(folder.path(), &arguments);
     let said = watch.out.until("the condition", |said| said.contains("\"condition\""));
-    let event: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
-    assert_eq!((&event["what"], &event["to"]), (&Value::from("condition"), &Value::from("manager-never-reached")));
+    let events: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> = events.iter().map(|event| (event["what"].as_str().unwrap(), event["to"].as_str().unwrap())).collect();
+    assert_eq!(told, [("outage", "outage"), ("condition", "manager-never-reached")]);
     let said = watch.err.until("the address", |said| said.contains("metrics at "));
     let address = said.lines().find_map(|line| line.split_once("metrics at ").map(|(_, url)| url)).unwrap().to_owned();
     let metrics =
