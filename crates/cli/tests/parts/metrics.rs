@@ -124,7 +124,9 @@ fn metrics_are_what_prometheus_takes_and_rules_fire_when_they_should() {
     let older: String = metrics
         .lines()
         .map(|line| match line.strip_prefix("# HELP dwell_").and_then(|rest| rest.split_once(' ')) {
-            Some((name, help)) if ["reads", "entered", "raised"].contains(&name) => format!("# HELP dwell_{name}_total {help}\n"),
+            Some((name, help)) if ["reads", "entered", "raised", "history_lost_entries"].contains(&name) => {
+                format!("# HELP dwell_{name}_total {help}\n")
+            }
             _ => format!("{line}\n"),
         })
         .collect();
