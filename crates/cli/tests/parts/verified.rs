@@ -231,8 +231,8 @@ pub(crate) fn destroys_of_one_killed_after(wait: Duration) -> usize {
         let output = bench.run(command);
         assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
     }
-    let deleted = account.lock().unwrap().deleted.iter().filter(|id| **id == ONE).count();
-    deleted
+    let account = account.lock().unwrap();
+    account.deleted.iter().filter(|id| **id == ONE).count()
 }
 
 const NEVER: Duration = Duration::from_secs(3_600);

@@ -187,7 +187,7 @@ impl LiveHands {
                     Some(false) => {}
                     None => unknown = unknown.or_else(|| Some(format!("vast.ai's list is incomplete: {}", list.incomplete?))),
                 },
-                Err(error) => unknown = unknown.or_else(|| Some(error.message)),
+                Err(error) => unknown = unknown.or(Some(error.message)),
             }
         }
         unknown.map_or(Ok(None), Err)
