@@ -916,7 +916,8 @@ impl App {
         let hands = self.hands(ways, KEY_WITHIN).await?;
         let plan = self.acting.take(&request, Clock::System.now())?;
         self.read_anew().await?;
-        plan.still_holds(&self.plan_now(&plan.request).await?)?;
+        let now = self.plan_now(&plan.request).await?;
+        let plan = plan.still_holds(&now)?;
         self.acting.begin(leave, plan, &hands, &journal, Patience::default())?.detach_all();
         self.acts(Nothing {}).await
     }

@@ -306,7 +306,8 @@ impl Look {
             Err(_) if plan.is_blind => {}
             read => read?,
         }
-        plan.still_holds(&self.plan(&plan.request).await?.plan)?;
+        let fresh = self.plan(&plan.request).await?.plan;
+        let plan = plan.still_holds(&fresh)?;
         let (hands, journal) = (self.hands(), self.journal()?);
         let mut tasks = acting.begin(leave, plan, &hands, &journal, self.patience)?;
         let names = acting.begun();

@@ -834,6 +834,10 @@ async fn a_machine_is_looked_at_once_there_is_leave() {
     let served = manager(ONE_RUNNING, 1.0).await;
     served.open_ssh();
     let page = connected(&served).await;
+    // Simulated machines answer on this machine.
+    let settings = page.folder.path().join("settings.toml");
+    let written = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, format!("allow_private_machines = true\n{written}")).unwrap();
     let browser = &page.browser;
     browser.run("location.hash = '#/fleets'").await;
     browser.find("[data-testid=ask-allow]").await;

@@ -37,7 +37,8 @@ impl Plan {
                     number(its.vast_id)
                 ));
             }
-            if target.account != its.account {
+            // That an account is known by now, where none could be asked before, is no other rental.
+            if target.account.is_some() && target.account != its.account {
                 let name = |account: &Option<Account>| {
                     account
                         .as_ref()
@@ -72,15 +73,18 @@ impl Plan {
         changes
     }
 
-    /// Refused where the same plan made now is another one: what has changed is said, and has to be confirmed anew.
-    pub(crate) fn still_holds(&self, now: &Self) -> Result<(), ApiError> {
+    /// Refused where the same plan made now is another one: what has changed is said, and has to be confirmed anew. Else it is the one to
+    /// carry out, with the accounts that are known by now.
+    pub(crate) fn still_holds(self, now: &Self) -> Result<Self, ApiError> {
         now.scope.admits(&self.scope)?;
         let mut changes = self.changes(now);
         if now.is_blind && !self.is_blind {
             changes.push("the manager does not answer any more, so that how it is now is not known".to_owned());
         }
         if changes.is_empty() {
-            return Ok(());
+            let account = |id: &str| now.targets.iter().find(|it| it.id == id).and_then(|it| it.account.clone());
+            let named = |target: Target| Target { account: account(&target.id).or(target.account), ..target };
+            return Ok(Self { targets: self.targets.into_iter().map(named).collect(), ..self });
         }
         Err(ApiError::new(
             CHANGED,
@@ -238,8 +242,8 @@ mod tests {
             match planned(&scope, &now, deed, &[&id]) {
                 // It cannot be planned any more: that is the error then.
                 Err(error) => prop_assert!(concerns, "{}", error),
-                Ok(fresh) => match shown.still_holds(&fresh) {
-                    Ok(()) => prop_assert!(!concerns, "{deed} {event:?} went unseen"),
+                Ok(fresh) => match shown.clone().still_holds(&fresh) {
+                    Ok(_) => prop_assert!(!concerns, "{deed} {event:?} went unseen"),
                     Err(error) => {
                         prop_assert!(concerns, "{deed} {event:?}: {error}");
                         prop_assert_eq!(&error.code, CHANGED);
