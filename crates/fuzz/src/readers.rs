@@ -120,6 +120,19 @@ fn a_list_of_vast() {
     });
 }
 
+/// Where the line begins that ends an output: the mark alone, for in the middle of a line it ends nothing.
+fn end_of(text: &str) -> Option<usize> {
+    let mut place = 0;
+    for line in text.split_inclusive('\n') {
+        let words = line.strip_suffix('\n').unwrap_or(line);
+        if words == PROBE_END || words.strip_suffix('\r').is_some_and(|it| it.strip_suffix('\r').unwrap_or(it) == PROBE_END) {
+            return Some(place);
+        }
+        place += line.len();
+    }
+    None
+}
+
 /// Also: what was cut off says nothing that the whole would not have said.
 #[test]
 fn a_look_at_a_machine() {
@@ -144,7 +157,7 @@ fn a_look_at_a_machine() {
         }
         let ages = seen.processes.iter().flatten().filter_map(|process| process.cpu_percent);
         assert!(ages.into_iter().all(|percent| percent.is_finite() && percent >= 0.0));
-        let Some(end) = text.find(PROBE_END) else { return assert!(!read.complete) };
+        let Some(end) = end_of(&text) else { return assert!(!read.complete) };
         // Cut before its end mark, it is not whole, and what it denies the whole denies too.
         let cut = probed(&text[..end], at());
         if let Some(cut) = cut.filter(|_| read.complete) {
