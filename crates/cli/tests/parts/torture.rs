@@ -157,7 +157,7 @@ impl Torture {
         self.is_stored(folder.path(), &manager, &lines, &["loading", "registered"]);
     }
 
-    /// The manager's clock leaps years ahead and comes back, as its answers tell it: nothing of that stays.
+    /// A manager whose clock is days to decades ahead: nothing of that stays.
     fn clock_jumps(&mut self) {
         let folder = tempfile::tempdir().unwrap();
         let leap = Duration::from_secs(86_400 * (2 + self.below(20_000)));
