@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
-use dwell_commands::Look;
 use dwell_commands::dto::{EnvVar, RolloutItemView, RolloutPlan, RolloutRequest, RolloutView, Rule};
 use dwell_commands::words::duration;
+use dwell_commands::{Look, is_to_be_planned_again};
 use serde_json::json;
 
 use crate::acting::asked;
@@ -65,8 +65,8 @@ pub(crate) async fn begin(args: &Args, whom: Whom<'_>, terms: &TermsArgs, market
         credit_lasts_h: Some(terms.credit_lasts),
         why: Some(terms.why.clone()),
     };
-    let planned = look.plan_rollout(&request).await?;
-    let view = planned.view().clone();
+    let mut planned = look.plan_rollout(&request).await?;
+    let mut view = planned.view().clone();
     if !args.json {
         tell_plan(&view);
     }
@@ -78,14 +78,26 @@ pub(crate) async fn begin(args: &Args, whom: Whom<'_>, terms: &TermsArgs, market
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let confirmation = match (&view.confirm_with, terms.yes) {
-        // Refused there, with what to do: nobody is asked for nothing.
-        _ if view.read_only || view.refused.is_some() => None,
-        (Some(words), true) => Some(words.clone()),
-        (Some(words), false) => Some(asked(words, "this rents what is billed")?),
-        (None, _) => None,
+    let name = loop {
+        let confirmation = match (&view.confirm_with, terms.yes) {
+            // Refused there, with what to do: nobody is asked for nothing.
+            _ if view.read_only || view.refused.is_some() => None,
+            (Some(words), true) => Some(words.clone()),
+            (Some(words), false) => Some(asked(words, "this rents what is billed")?),
+            (None, _) => None,
+        };
+        match look.begin_rollout(planned, confirmation.as_deref()).await {
+            Ok(name) => break name,
+            // A person looks at what it is now, and confirms that. A script has confirmed what it was.
+            Err(error) if is_to_be_planned_again(&error) && confirmation.is_some() && !terms.yes => {
+                remark(&clean(&error.message));
+                planned = look.plan_rollout(&request).await?;
+                view = planned.view().clone();
+                tell_plan(&view);
+            }
+            Err(error) => return Err(error.into()),
+        }
     };
-    let name = look.begin_rollout(planned, confirmation.as_deref())?;
     remark(&format!("{name}: dwellctl rollouts pause {name} pauses it"));
     follow(args, look, &name).await
 }

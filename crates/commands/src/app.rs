@@ -946,7 +946,9 @@ impl App {
     pub async fn begin_rollout(&self, request: CarryOut) -> Result<Rollouts, ApiError> {
         let (leave, ways, journal) = self.to_act().await?;
         let hands = self.hands(ways, KEY_WITHIN).await?;
-        let name = self.acting.begin_rollout(leave, hands.scope(), &request, &journal, Clock::System.now(), hands.clock.now())?;
+        self.read_anew().await?;
+        let (seen, now) = (self.ask(Ask::Fleet).await?, (Clock::System.now(), hands.clock.now()));
+        let name = self.acting.begin_rollout(leave, hands.scope(), &request, &journal, now, &seen)?;
         self.take_steps(leave, &name, hands, &journal).await?;
         self.rollouts(Nothing {}).await
     }

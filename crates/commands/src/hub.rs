@@ -56,11 +56,8 @@ impl Hub {
     /// Another fleet is watched from now on, or the same one anew: the next view is sent whole, and what was planned before is void.
     pub(crate) fn reset(&self) {
         let mut inner = self.inner();
-        // Another backend in this one's place has other names for its watches, as far as can be.
-        inner.run = match inner.run {
-            0 => u64::from(std::process::id()) << 20,
-            run => run + 1,
-        };
+        // Another backend in this one's place has other names for its watches.
+        inner.run = getrandom::u64().unwrap_or(inner.run + 1);
         inner.head = None;
         inner.rows.clear();
     }

@@ -104,6 +104,8 @@ pub struct Planned {
 #[derive(Debug)]
 pub struct PlannedRollout {
     planned: rolling::Planned,
+    /// When: it is not good for ever.
+    at: Timestamp,
 }
 
 impl PlannedRollout {
@@ -328,6 +330,7 @@ impl Look {
 
     /// Plans a deployment or a rolling replacement, from what was read.
     pub async fn plan_rollout(&self, request: &RolloutRequest) -> Result<PlannedRollout, ApiError> {
+        let at = Clock::System.now();
         let view = self.fleet();
         let rented = request.rented_before.map(|before| self.rented_before(before).instances).unwrap_or_default();
         let offers = self.offers(&request.market).await?;
@@ -336,7 +339,7 @@ impl Look {
         let credit = hands.credit().await.unwrap_or_default();
         let read_only = !self.may_act()?;
         let planned = rolling::plan(&self.scope, (&view, &rented), &offers, credit, !hands.vast.is_empty(), request, read_only)?;
-        Ok(PlannedRollout { planned })
+        Ok(PlannedRollout { planned, at })
     }
 
     fn hands(&self) -> LiveHands {
@@ -348,16 +351,19 @@ impl Look {
         Ok(Arc::new(Mutex::new(History::open(&self.folder.history())?)))
     }
 
-    /// Begins a rollout, once; gives its name. Its steps are taken by [`Look::take_steps`].
-    pub fn begin_rollout(&self, planned: PlannedRollout, confirmation: Option<&str>) -> Result<String, ApiError> {
+    /// Begins a rollout, once; gives its name. Its steps are taken by [`Look::take_steps`]. The fleet is read anew first: where what is
+    /// replaced is not what was shown any more, or the plan is older than two minutes, nothing is begun
+    /// ([`is_to_be_planned_again`]).
+    pub async fn begin_rollout(&mut self, planned: PlannedRollout, confirmation: Option<&str>) -> Result<String, ApiError> {
         let leave = Leave::of(self.may_act()?)?;
         let now = Clock::System.now();
         let acting = Acting::default();
-        let view = acting.keep_rollout(planned.planned, now)?;
+        let view = acting.keep_rollout(planned.planned, planned.at)?;
         let refused = view.refused.clone().unwrap_or_else(|| "this plan cannot be begun".to_owned());
         let token = view.token.ok_or_else(|| ApiError::new("cannot-begin", refused))?;
         let request = CarryOut { token, confirmation: confirmation.map(str::to_owned), why: None };
-        acting.begin_rollout(leave, &self.scope, &request, &self.journal()?, now, now)
+        self.driver.look(None).await?;
+        acting.begin_rollout(leave, &self.scope, &request, &self.journal()?, (now, now), &self.fleet())
     }
 
     /// Takes the steps of a rollout until it has ended or waits for a person; tells how it stands whenever that has changed.

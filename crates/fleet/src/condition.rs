@@ -360,10 +360,7 @@ impl Case<'_> {
         let mut evidence =
             vec![it.error.to_owned(), format!("held in memory: {}, {}", changes(it.transitions), counted(it.lines, "log line"))];
         if it.lost > 0 {
-            evidence.push(format!(
-                "found no room in memory: {}",
-                counted(it.lost, "answer or log line").replace("answer or log lines", "answers or log lines")
-            ));
+            evidence.push(format!("found no room in memory: {} of the answers and log lines", it.lost));
         }
         Condition {
             kind: ConditionKind::NotStored,

@@ -133,7 +133,11 @@ class Rolling {
   async begin(confirmation: string) {
     if (!this.plan?.token) return;
     const read = await attempt(api.begin_rollout({ token: this.plan.token, confirmation: confirmation.trim(), why: null }));
-    if (!read) return;
+    if (!read) {
+      // What has changed, or has grown too old, is planned again: shown, and confirmed anew.
+      this.plan = undefined;
+      return;
+    }
     this.take(read);
     this.leave();
     router.go({ view: "rollouts" });

@@ -2,7 +2,7 @@
 //! rental that the manager lists in more rows than one is one machine, whichever row is meant.
 
 use super::Plan;
-use super::perform::{Account, Deed, Target};
+use super::perform::{Deed, Target};
 use crate::ApiError;
 use crate::dto::{FleetView, InstanceRow};
 
@@ -22,43 +22,8 @@ impl Plan {
                 changes.push(format!("{id}: {why}"));
                 continue;
             }
-            if was.is_now != is.is_now {
-                changes.push(format!("{id} was {}, and is {} now", was.is_now, is.is_now));
-            }
             let Some(its) = now.targets.iter().find(|it| it.id == *id) else { continue };
-            if target.uuid != its.uuid {
-                changes.push(format!("{id} has another id at the manager"));
-            }
-            if target.vast_id != its.vast_id {
-                let number = |id: Option<u64>| id.map_or_else(|| "not known".to_owned(), |id| id.to_string());
-                changes.push(format!(
-                    "vast.ai's number of {id} was {}, and is {} now",
-                    number(target.vast_id),
-                    number(its.vast_id)
-                ));
-            }
-            // That an account is known by now, where none could be asked before, is no other rental.
-            if target.account.is_some() && target.account != its.account {
-                let name = |account: &Option<Account>| {
-                    account
-                        .as_ref()
-                        .map_or_else(|| "of no account that lists it".to_owned(), |it| format!("account {:?}'s", it.name))
-                };
-                changes.push(format!("the rental of {id} was {}, and is {} now", name(&target.account), name(&its.account)));
-            }
-            if target.machine != its.machine {
-                changes.push(format!("{id} is on another machine"));
-            }
-            let price = |dollars: Option<f64>| {
-                dollars.map_or_else(|| "not told".to_owned(), |dollars| format!("{dollars:.2} dollars an hour"))
-            };
-            if price(target.dollars_per_h) != price(its.dollars_per_h) {
-                changes.push(format!(
-                    "the price of {id} was {}, and is {} now",
-                    price(target.dollars_per_h),
-                    price(its.dollars_per_h)
-                ));
-            }
+            changes.extend(differences((target, &was.is_now), (its, &is.is_now)));
             if was.warning != is.warning {
                 changes.push(is.warning.clone().unwrap_or_else(|| format!("{id}: nothing else is hit any more")));
             }
@@ -86,12 +51,44 @@ impl Plan {
             let named = |target: Target| Target { account: account(&target.id).or(target.account), ..target };
             return Ok(Self { targets: self.targets.into_iter().map(named).collect(), ..self });
         }
-        Err(ApiError::new(
-            CHANGED,
-            format!("this has changed since the plan was shown: {}. Nothing was done", changes.join("; ")),
-        )
-        .hint("look at the plan again, and confirm it anew"))
+        Err(changed(&changes))
     }
+}
+
+/// How an instance and its rental differ from what they were, a sentence each.
+pub(super) fn differences((was, was_now): (&Target, &str), (is, is_now): (&Target, &str)) -> Vec<String> {
+    let id = &was.id;
+    let mut changes = Vec::new();
+    if was_now != is_now {
+        changes.push(format!("{id} was {was_now}, and is {is_now} now"));
+    }
+    if was.uuid != is.uuid {
+        changes.push(format!("{id} has another id at the manager"));
+    }
+    if was.vast_id != is.vast_id {
+        let number = |id: Option<u64>| id.map_or_else(|| "unknown".to_owned(), |id| id.to_string());
+        changes.push(format!("vast.ai's number of {id} was {}, and is {} now", number(was.vast_id), number(is.vast_id)));
+    }
+    // That an account is known by now, where none could be asked before, is no other rental.
+    if let Some(account) = was.account.as_ref().filter(|account| is.account.as_ref() != Some(*account)) {
+        let now =
+            is.account.as_ref().map_or_else(|| "no account lists it now".to_owned(), |it| format!("{:?} lists it now", it.name));
+        changes.push(format!("account {:?} listed the rental of {id}, and {now}", account.name));
+    }
+    if was.machine != is.machine {
+        changes.push(format!("{id} is on another machine"));
+    }
+    let price = |dollars: Option<f64>| dollars.map_or_else(|| "unknown".to_owned(), |dollars| format!("${dollars:.2}/h"));
+    if price(was.dollars_per_h) != price(is.dollars_per_h) {
+        changes.push(format!("the price of {id} was {}, and is {} now", price(was.dollars_per_h), price(is.dollars_per_h)));
+    }
+    changes
+}
+
+/// The error of a plan that is not what was shown any more.
+pub(super) fn changed(changes: &[String]) -> ApiError {
+    ApiError::new(CHANGED, format!("this has changed since the plan was shown: {}. Nothing was done", changes.join("; ")))
+        .hint("look at the plan again, and confirm it anew")
 }
 
 /// What has changed between a plan and its confirmation: it has to be confirmed anew.
@@ -122,7 +119,7 @@ pub(super) fn to_be_typed(target: &Target, view: Option<&FleetView>) -> String {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
-mod tests {
+pub(super) mod tests {
     use std::sync::LazyLock;
 
     use dwell_simulator::Scenario;
@@ -148,7 +145,8 @@ mod tests {
         fleet
     }
 
-    fn fleet() -> FleetView {
+    /// The four of the evening and the one that runs, alive and rented.
+    pub(in crate::act) fn fleet() -> FleetView {
         let mut view = simulated().view();
         view.instances.retain(|row| row.state != "killed" && row.vast_id.is_some());
         view.instances.sort_by(|one, other| one.id.cmp(&other.id));

@@ -17,7 +17,7 @@ use dwell_history::{ActEntry, History};
 use tokio::task::JoinSet;
 
 pub(crate) use changes::{CHANGED, GONE};
-use changes::{others, to_be_typed};
+use changes::{changed, differences, others, to_be_typed};
 pub(crate) use hands::{LiveHands, Renter, Watching};
 pub(crate) use perform::Patience;
 use perform::{Account, Deed, Hands, Target};

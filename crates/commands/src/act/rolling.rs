@@ -7,7 +7,10 @@ use dwell_fleet::{Timestamp, seconds_between};
 use dwell_history::RolloutRecord;
 
 use super::rollout::{self, Item, MayAct, OldOne, Runner, Stand, Terms};
-use super::{Acting, Journal, Leave, PLANS_MAX, Patience, Renter, Scope, TOKEN_S, goes_on, locked, subject, this_process, token};
+use super::{
+    Acting, GONE, Journal, Leave, PLANS_MAX, Patience, Renter, Scope, TOKEN_S, changed, differences, goes_on, locked, others,
+    subject, this_process, token,
+};
 use crate::ApiError;
 use crate::dto::*;
 use crate::keys;
@@ -40,6 +43,23 @@ pub(crate) struct Planned {
 
 fn bad(message: impl Into<String>) -> ApiError {
     ApiError::new("bad-request", message)
+}
+
+impl Planned {
+    /// Refused where what it replaces is not what was shown any more, by what is seen now: that has to be confirmed anew.
+    fn still_holds(&self, seen: &FleetView) -> Result<(), ApiError> {
+        let mut changes = Vec::new();
+        for (step, old) in self.view.replaces.iter().zip(self.olds.iter().flatten()) {
+            match subject(Some(seen), None, &old.id) {
+                Ok(is) => changes.extend(differences((&old.target(), &step.is_now), (&is.target, &is.is_now))),
+                Err(_) => changes.push(format!("{} is not seen any more", old.id)),
+            }
+        }
+        if !self.view.replaces.is_empty() && seen.connection.state != "ok" {
+            changes.push("the manager does not answer any more, so that how they are now is not known".to_owned());
+        }
+        if changes.is_empty() { Ok(()) } else { Err(changed(&changes)) }
+    }
 }
 
 /// What was asked, checked.
@@ -107,6 +127,13 @@ fn olds(view: &FleetView, rented: &[RentedView], request: &RolloutRequest) -> Re
             return Err(ApiError::new("bad-request", format!("{id} is killed already: there is nothing to replace")));
         }
         let target = subject.target;
+        // What is retired is the rental, whichever row is meant.
+        if let [other, ..] = &others(&target, Some(view))[..] {
+            let words = format!("{id} shares its rental with {} ({}): retiring the one ends the other", other.id, other.state);
+            return Err(
+                ApiError::new("shared-rental", words).hint("replace neither of them before the manager lists the rental once")
+            );
+        }
         if seen.insert(target.id.clone()) {
             let old = OldOne {
                 id: target.id,
@@ -170,9 +197,9 @@ pub(crate) fn plan(
     if terms.through_manager {
         notes.push("the manager rents with its own image: a fix has to be in that one to reach the new ones".to_owned());
         notes.push(format!(
-            "the manager's offers are priced with 5 GB of disk: {:.0} GB are billed, about {:.2} $/h more, and count as soon as that is known",
+            "the manager's offers are priced with 5 GB of disk: {:.0} GB are billed, about {:.2} $/h more at 0.15 $ a GB and month, which each host sets itself, and count as soon as that is known",
             terms.disk_gb,
-            rollout::DISK_DOLLARS_PER_H / 2.0 * terms.disk_gb
+            rollout::DISK_DOLLARS_PER_H * terms.disk_gb
         ));
         if !sees_vast {
             notes.push(
@@ -290,20 +317,21 @@ impl Acting {
         Ok(view)
     }
 
-    /// Begins what was planned, by its token: once. What was begun is on disk before anything is done. Gives its name.
+    /// Begins what was planned, by its token: once, and only while what it replaces is, in the fleet as it is `seen` now, what was shown.
+    /// What was begun is on disk before anything is done. `now` is this machine's time, `at` the fleet's. Gives its name.
     pub(crate) fn begin_rollout(
         &self,
         _leave: Leave,
         scope: &Scope,
         request: &CarryOut,
         journal: &Journal,
-        now: Timestamp,
-        at: Timestamp,
+        (now, at): (Timestamp, Timestamp),
+        seen: &FleetView,
     ) -> Result<String, ApiError> {
         let mut waiting = locked(&self.rollouts);
         let gone = || {
             ApiError::new(
-                "plan-gone",
+                GONE,
                 "this plan was carried out already, is older than two minutes, or is of a fleet that was watched before",
             )
             .hint("make it again: the fleet may have changed")
@@ -320,6 +348,7 @@ impl Acting {
         }
         let (_, mut planned) = waiting.remove(&request.token).ok_or_else(gone)?;
         drop(waiting);
+        planned.still_holds(seen)?;
         if let Some(why) = request.why.as_deref().map(str::trim).filter(|why| !why.is_empty()) {
             why.clone_into(&mut planned.terms.why);
         }
@@ -443,4 +472,94 @@ fn view(record: &RolloutRecord) -> Option<RolloutView> {
             })
             .collect(),
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+mod tests {
+    use std::sync::Mutex;
+
+    use dwell_fleet::shift;
+    use dwell_history::History;
+
+    use super::super::changes::tests::fleet;
+    use super::super::{CHANGED, Leave};
+    use super::*;
+
+    fn request(ids: &[&str]) -> RolloutRequest {
+        serde_json::from_value(serde_json::json!({
+            "count": u32::from(ids.is_empty()), "ids": ids, "market": {}, "extra_dollars_per_h": 1.0
+        }))
+        .unwrap()
+    }
+
+    /// Planned in `shown`, without a market: what is compared is what it replaces.
+    fn planned(scope: &Scope, shown: &FleetView, ids: &[&str]) -> Planned {
+        let request = request(ids);
+        let market = OffersView {
+            source: "manager".into(),
+            filter: String::new(),
+            disk_gb: None,
+            needs: serde_json::from_value(serde_json::json!({})).unwrap(),
+            offers: Vec::new(),
+            notes: Vec::new(),
+            at: Timestamp::UNIX_EPOCH,
+        };
+        let mut planned = plan(scope, (shown, &[]), &market, None, true, &request, false).unwrap();
+        // An offer that fits is not what this is about.
+        planned.view.refused = None;
+        planned
+    }
+
+    fn begun(acting: &Acting, scope: &Scope, planned: Planned, seen: &FleetView, after_s: f64) -> Result<String, ApiError> {
+        let now = Timestamp::UNIX_EPOCH;
+        let view = acting.keep_rollout(planned, now).unwrap();
+        let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
+        let request = CarryOut { token: view.token.unwrap(), confirmation: view.confirm_with, why: None };
+        let at = shift(now, after_s);
+        acting.begin_rollout(Leave::of(true).unwrap(), scope, &request, &journal, (at, at), seen)
+    }
+
+    #[test]
+    fn a_rollout_begins_only_while_what_it_replaces_is_what_was_shown() {
+        let (shown, scope, acting) = (fleet(), Scope::begin("http://a"), Acting::default());
+        let stuck = shown.instances.iter().position(|row| row.state != "running").unwrap();
+        let id = shown.instances[stuck].id.clone();
+        let plan = || planned(&scope, &shown, &[&id]);
+        begun(&acting, &scope, plan(), &shown, 60.0).unwrap();
+        assert_eq!(begun(&acting, &scope, plan(), &shown, 121.0).unwrap_err().code, GONE);
+
+        let after = |change: &dyn Fn(&mut FleetView)| {
+            let mut seen = shown.clone();
+            change(&mut seen);
+            seen
+        };
+        let seen = after(&|seen| seen.instances[stuck].state = "running".into());
+        let error = begun(&acting, &scope, plan(), &seen, 1.0).unwrap_err();
+        assert!(error.code == CHANGED && error.message.contains("and is running"), "{error}");
+        for seen in [
+            after(&|seen| drop(seen.instances.remove(stuck))),
+            after(&|seen| seen.instances[stuck].vast_id = Some(7)),
+            after(&|seen| seen.connection.state = "failing".into()),
+        ] {
+            assert_eq!(begun(&acting, &scope, plan(), &seen, 1.0).unwrap_err().code, CHANGED);
+        }
+        // What happens to others, and what was not shown, is no change; a deployment replaces nothing.
+        let seen = after(&|seen| {
+            seen.instances[stuck].gpu_temp_c = Some(80.0);
+            seen.instances.retain(|row| row.id == id);
+        });
+        begun(&acting, &scope, plan(), &seen, 1.0).unwrap();
+        begun(&acting, &scope, planned(&scope, &shown, &[]), &seen, 1.0).unwrap();
+    }
+
+    #[test]
+    fn a_row_that_shares_its_rental_is_not_replaced() {
+        let mut shown = fleet();
+        let twin = InstanceRow { id: "ffffffff-0000".into(), uuid: Some("ffffffff-0000".into()), ..shown.instances[0].clone() };
+        let id = shown.instances[0].id.clone();
+        shown.instances.push(twin);
+        let error = olds(&shown, &[], &request(&[&id])).unwrap_err();
+        assert!(error.code == "shared-rental" && error.message.contains("ffffffff-0000"), "{error}");
+    }
 }

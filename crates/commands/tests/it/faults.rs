@@ -245,7 +245,7 @@ async fn deploy(image: Option<&'static str>, fault: Fault) {
     .unwrap();
     let planned = rig.look.plan_rollout(&request).await.unwrap();
     assert_eq!(planned.view().refused, None, "{told}");
-    let name = rig.look.begin_rollout(planned, Some("deploy 1")).unwrap();
+    let name = rig.look.begin_rollout(planned, Some("deploy 1")).await.unwrap();
     let ended = rig.look.take_steps(&name, |_| {}).await.unwrap();
     let new: Vec<u64> = rented(&rig.served).into_iter().filter(|id| !before.contains(id)).collect();
     assert!(new.len() <= 1, "{told}: deployed twice: {new:?} {ended:?}");
