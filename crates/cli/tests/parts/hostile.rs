@@ -1,7 +1,7 @@
 //! Answers that no manager gives, and that somebody in its place can: they cost themselves, are shown as what they are, and end soon.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Output;
 use std::sync::{Arc, Mutex};
 
@@ -21,18 +21,42 @@ pub(crate) fn server_of(body: &Arc<Mutex<Vec<u8>>>) -> SocketAddr {
         for stream in listener.incoming() {
             let (Ok(mut stream), body) = (stream, body.lock().unwrap().clone()) else { continue };
             std::thread::spawn(move || {
-                // A request of Dwell's fits into one reading; what is asked for does not matter.
-                let _ = stream.read(&mut [0; 8192]);
-                let _ = write!(
-                    stream,
-                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                    body.len()
-                );
-                let _ = stream.write_all(&body);
+                // What is asked for does not matter.
+                if request_on(&mut stream).is_some() {
+                    answer_on(&mut stream, 200, &body);
+                }
             });
         }
     });
     address
+}
+
+/// The head of a request; `None` where it breaks off before its end.
+pub(crate) fn request_on(socket: &mut TcpStream) -> Option<String> {
+    let mut request = Vec::new();
+    let mut part = [0; 8192];
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        match socket.read(&mut part) {
+            Ok(count @ 1..) => request.extend_from_slice(&part[..count]),
+            _ => return None,
+        }
+    }
+    Some(text(&request))
+}
+
+/// Its method and what it asks for.
+pub(crate) fn asked_for(request: &str) -> (&str, &str) {
+    let mut words = request.split(' ');
+    (words.next().unwrap_or_default(), words.next().unwrap_or_default())
+}
+
+pub(crate) fn answer_on(socket: &mut TcpStream, status: u16, body: &[u8]) {
+    let head = format!(
+        "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    // Who asked may have gone.
+    let _ = socket.write_all(head.as_bytes()).and_then(|()| socket.write_all(body));
 }
 
 pub(crate) fn dashboard(rows: &str) -> Vec<u8> {

@@ -1,6 +1,5 @@
 //! A key that a hostile side repeats is looked for in everything that is written and printed.
 
-use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -12,6 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
+use crate::hostile::{answer_on, asked_for, request_on};
 use crate::text;
 
 /// A secret as it is written in many places.
@@ -46,22 +46,12 @@ fn parrot(secret: &str) -> String {
 }
 
 fn answer(mut socket: TcpStream, secret: &str) {
-    let mut request = Vec::new();
-    let mut part = [0; 8192];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        match socket.read(&mut part) {
-            Ok(count) if count > 0 => request.extend_from_slice(&part[..count]),
-            _ => return,
-        }
-    }
-    let line = text(&request);
-    let mut words = line.split(' ');
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let (status, body) = said(method, target, secret, &text(&request));
+    let Some(request) = request_on(&mut socket) else { return };
+    let (method, target) = asked_for(&request);
+    let (status, body) = said(method, target, secret, &request);
     // The secret once more, in a form that only a reader of JSON sees.
     let body = body.replace("ESCAPED", &escaped(secret));
-    let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    let _ = socket.write_all((head + &body).as_bytes());
+    answer_on(&mut socket, status, body.as_bytes());
 }
 
 fn said(method: &str, target: &str, secret: &str, request: &str) -> (u16, String) {

@@ -10,7 +10,7 @@ use dwell_fake_manager::{Behaviour, FakeManager, Options};
 use dwell_history::{ActEntry, History};
 use serde_json::{Value, json};
 
-use crate::hostile::{dashboard, row, server_of};
+use crate::hostile::{answer_on, asked_for, dashboard, request_on, row, server_of};
 use crate::{json as parsed, text};
 
 /// How vast.ai gives its list.
@@ -137,25 +137,15 @@ fn serve(vast: &Arc<Mutex<Vast>>) -> String {
 }
 
 fn answer(mut socket: TcpStream, vast: &Mutex<Vast>) {
-    let mut request = Vec::new();
-    let mut part = [0; 4096];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        match socket.read(&mut part) {
-            Ok(count) if count > 0 => request.extend_from_slice(&part[..count]),
-            _ => return,
-        }
-    }
-    let line = text(&request);
-    let mut words = line.split(' ');
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let Some(request) = request_on(&mut socket) else { return };
+    let (method, target) = asked_for(&request);
     let mut vast = vast.lock().unwrap();
-    let (status, body) = match vast.other.as_mut().filter(|_| line.contains(OTHERS_KEY)) {
+    let (status, body) = match vast.other.as_mut().filter(|_| request.contains(OTHERS_KEY)) {
         Some(other) => other.answer(method, target),
         None => vast.answer(method, target),
     };
     drop(vast);
-    let head = format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    let _ = socket.write_all((head + &body).as_bytes());
+    answer_on(&mut socket, status, body.as_bytes());
 }
 
 /// A manager with two that prove, as a saved fleet that may be acted on; with a key where there is a vast.ai.

@@ -232,17 +232,23 @@ fn a_prover_is_followed_as_it_works_and_one_that_does_not_answer_is_no_failure_o
     let follow = Background::run(sim.folder.path(), &["--manager", &sim.url, "prover", &id, "--follow", "--every", "1s"]);
     let said = follow.out.until("that its work goes on", |said| said.lines().count() >= 4);
     assert!(said.lines().all(|line| line.contains("UTC  ") && line.contains("completed ")), "{said}");
-    // An instance whose prover serves none yet: that is said, and asked on.
-    let early = fleet["instances"].as_array().unwrap().iter().find(|row| row["state"] == "registered");
-    if let Some(early) = early {
-        let output = sim.run(&["prover", early["id"].as_str().unwrap()]);
-        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-        assert!(text(&output.stdout).contains("Prover: "), "{}", text(&output.stdout));
-    }
-    // Of many answers history keeps one a minute of the manager's time.
-    let kept = json(&sim.run(&["show", &id, "--answers", "--json"]));
+    drop(follow);
+
+    // Of many answers history keeps one a minute of the manager's time: here hardly any passes.
+    let slow = Sim::serve("healthy-fleet", "1");
+    let follow = ["prover", &id, "--follow", "--every", "1s", "--for", "6s", "--json"];
+    let answers = text(&slow.run(&follow).stdout).lines().count();
+    assert!(answers >= 3, "{answers}");
+    let kept = json(&slow.run(&["show", &id, "--answers", "--json"]));
     let kept = kept["answers"].as_array().unwrap().iter().filter(|it| it["channel"] == "prover-status").count();
-    assert!((1..40).contains(&kept), "{kept}");
+    assert_eq!(kept, 1, "of {answers}");
+
+    // A prover that serves none yet: that is said, and is no sign that it is dead.
+    let early = Sim::serve("params-done-silence", "0");
+    let output = early.run(&["prover", "d977"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.contains("Prover: connection refused") && said.contains("does not say that the prover is dead"), "{said}");
 }
 
 #[test]
