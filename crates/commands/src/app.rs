@@ -87,6 +87,8 @@ struct Session {
     drill: Option<Play>,
     /// The manager of a connected fleet.
     manager: Option<ManagerClient>,
+    /// A connected fleet as it was saved when its watch began: another one can get its name.
+    saved: Option<SavedFleet>,
     /// What was done is written here: beside the history, or in memory.
     journal: Journal,
     /// What a person may do to it from here now.
@@ -277,7 +279,7 @@ impl App {
         let limits = Settings::load(&self.folder)?.history_limits();
         let driver = Driver::new(fleet.name.clone(), client.clone(), history, Clock::System)?;
         let driver = driver.with_means(means).with_history_limits(limits);
-        self.begin(fleet.name.clone(), driver, None, None, Some(client)).await
+        self.begin(fleet.name.clone(), driver, None, None, Some((fleet.clone(), client))).await
     }
 
     fn means(&self, fleet: &SavedFleet) -> Result<Means, ApiError> {
@@ -287,8 +289,8 @@ impl App {
     /// Says what can be asked now to the watch over a connected fleet, where there is one.
     async fn tell_means(&self) -> Result<(), ApiError> {
         let settings = Settings::load(&self.folder)?;
-        let watched = self.state.lock().await.session.as_ref().filter(|it| it.manager.is_some()).map(|it| it.name.clone());
-        if let Some(fleet) = watched.and_then(|name| settings.named(&name).ok()) {
+        let watched = self.state.lock().await.session.as_ref().and_then(|it| it.saved.clone());
+        if let Some(fleet) = watched.as_ref().and_then(|watched| settings.still(watched)) {
             self.tell(Ask::Means(self.means(fleet)?)).await?;
         }
         Ok(())
@@ -300,8 +302,9 @@ impl App {
         driver: Driver,
         served: Option<Arc<dwell_simulator::Served>>,
         drill: Option<Play>,
-        manager: Option<ManagerClient>,
+        connected: Option<(SavedFleet, ManagerClient)>,
     ) -> Result<(), ApiError> {
+        let (saved, manager) = connected.unzip();
         let mut state = self.state.lock().await;
         (state.session, state.problem) = (None, None);
         self.acting.end_waiting();
@@ -321,6 +324,7 @@ impl App {
             served,
             drill,
             manager,
+            saved: saved.clone(),
             journal: Arc::clone(&journal),
             access: WriteAccess::default(),
             simulation_standing: Arc::default(),
@@ -334,7 +338,8 @@ impl App {
         // In a drill a person acts.
         if !is_drill {
             let (folder, acting, may_act) = (self.folder.clone(), Arc::clone(&self.acting), self.rules_may().await?);
-            tokio::spawn(rules::Following { folder, name: of_rules, asks: weak, hands, journal, acting, may_act }.run());
+            let following = rules::Following { folder, name: of_rules, saved, asks: weak, hands, journal, acting, may_act };
+            tokio::spawn(following.run());
         }
         Ok(())
     }
@@ -372,10 +377,11 @@ impl App {
         let state = self.state.lock().await;
         let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
         let simulated = session.manager.is_none().then(|| Arc::clone(&session.simulation_standing));
-        let (folder, name) = (self.folder.clone(), session.name.clone());
-        Ok(move || match &simulated {
-            Some(may) => may.load(Ordering::Relaxed),
-            None => Settings::load(&folder).is_ok_and(|it| it.named(&name).is_ok_and(|fleet| fleet.may_act)),
+        let (folder, saved) = (self.folder.clone(), session.saved.clone());
+        Ok(move || match (&simulated, &saved) {
+            (Some(may), _) => may.load(Ordering::Relaxed),
+            (None, Some(saved)) => Settings::load(&folder).is_ok_and(|it| it.still(saved).is_some_and(|fleet| fleet.may_act)),
+            (None, None) => false,
         })
     }
 
@@ -493,7 +499,7 @@ impl App {
         let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
         let Some(manager) = session.manager.clone() else { return Ok(None) };
         let settings = Settings::load(&self.folder)?;
-        let allowed = settings.named(&session.name).is_ok_and(|fleet| fleet.allow_probe);
+        let allowed = session.saved.as_ref().and_then(|saved| settings.still(saved)).is_some_and(|fleet| fleet.allow_probe);
         let machines = allowed.then(|| self.folder.path().to_owned());
         let ssh = self.ssh().with_private_machines(settings.allow_private_machines);
         Ok(Some(Live { ssh, manager: Some(manager), vast: Err(keys::unknown()), machines }))
@@ -733,6 +739,10 @@ impl App {
             // What was allowed for another address was not allowed for this one.
             let before = settings.fleets.iter().find(|it| it.name == name && it.address == address && it.ssh == ssh);
             let (allow_probe, may_act) = before.map_or((false, false), |it| (it.allow_probe, it.may_act));
+            if before.is_none() {
+                // Nor were its rules made for this one.
+                settings.rules.iter_mut().filter(|rule| rule.fleet == name).for_each(|rule| rule.on = false);
+            }
             let fleet = SavedFleet { name: name.clone(), address, ssh, allow_probe, may_act };
             settings.fleets.retain(|fleet| fleet.name != name);
             settings.fleets.push(fleet.clone());
@@ -1111,16 +1121,23 @@ impl App {
     }
 
     async fn set_standing(&self, allow: bool) -> Result<(), ApiError> {
-        let name = {
+        let saved = {
             let state = self.state.lock().await;
             let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
-            if session.manager.is_none() {
+            let Some(saved) = session.saved.clone() else {
                 session.simulation_standing.store(allow, Ordering::Relaxed);
                 return Ok(());
-            }
-            session.name.clone()
+            };
+            saved
         };
-        self.set_may_act(&name, allow).await.map(|_| ())
+        Settings::change(&self.folder, |settings| {
+            if settings.still(&saved).is_none() {
+                let words = format!("the saved fleet {:?} is another one now: nothing was set", saved.name);
+                return Err(ApiError::new("other-fleet", words).hint("choose the fleet again"));
+            }
+            settings.fleets.iter_mut().filter(|fleet| fleet.name == saved.name).for_each(|fleet| fleet.may_act = allow);
+            Ok(())
+        })
     }
 
     /// Allows rules and `dwellctl` to act on a saved fleet at any time, or makes it read-only for them.

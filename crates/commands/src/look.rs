@@ -30,7 +30,7 @@ pub struct Look {
     /// Accounts of vast.ai's that cannot be asked, and why.
     lacking: Vec<(String, ApiError)>,
     folder: Folder,
-    fleet: String,
+    fleet: SavedFleet,
     scope: Scope,
     patience: Patience,
 }
@@ -174,12 +174,11 @@ impl Look {
             machines: fleet.allow_probe.then(|| folder.path().to_owned()),
         };
         let means = Means { vast: false, machines: fleet.allow_probe };
-        let name = fleet.name.clone();
-        let driver = Driver::new(fleet.name, client, history, Clock::System)?.with_means(means).one_look();
+        let driver = Driver::new(fleet.name.clone(), client, history, Clock::System)?.with_means(means).one_look();
         // A terminal does not wait for ever: what it has not seen by then the window looks after.
         let patience = Patience { leaves_open: true, ..Patience::default() };
         let scope = Scope::begin(&driver.view().watching.address);
-        Ok(Self { driver, live, lacking: Vec::new(), folder, fleet: name, scope, patience })
+        Ok(Self { driver, live, lacking: Vec::new(), folder, fleet, scope, patience })
     }
 
     /// Whether a text means a fleet: the name of a saved one, or an address.
@@ -256,7 +255,7 @@ impl Look {
     }
 
     fn may_act(&self) -> Result<bool, ApiError> {
-        Ok(Settings::load(&self.folder)?.named(&self.fleet).is_ok_and(|fleet| fleet.may_act))
+        Ok(Settings::load(&self.folder)?.still(&self.fleet).is_some_and(|fleet| fleet.may_act))
     }
 
     /// Plans what is to be done, from what was read, and by the accounts' lists.
@@ -372,7 +371,7 @@ impl Look {
         let (hands, journal) = (self.hands(), self.journal()?);
         let patience = Patience { leaves_open: false, ..self.patience };
         let (folder, fleet) = (self.folder.clone(), self.fleet.clone());
-        let may_act = move || match Settings::load(&folder).is_ok_and(|it| it.named(&fleet).is_ok_and(|it| it.may_act)) {
+        let may_act = move || match Settings::load(&folder).is_ok_and(|it| it.still(&fleet).is_some_and(|it| it.may_act)) {
             true => Ok(()),
             false => Err("the fleet was made read-only".to_owned()),
         };
@@ -402,14 +401,14 @@ impl Look {
 
     /// Rules of the fleet. They are followed by the window, while it watches the fleet.
     pub fn rules(&self) -> Result<Rules, ApiError> {
-        let rules = Settings::load(&self.folder)?.rules.into_iter().filter(|rule| rule.fleet == self.fleet).collect();
+        let rules = Settings::load(&self.folder)?.rules.into_iter().filter(|rule| rule.fleet == self.fleet.name).collect();
         rules::told(rules, &self.journal()?, Clock::System.now())
     }
 
     /// Keeps a rule, in place of the one of its name.
     pub fn save_rule(&self, rule: Rule) -> Result<Rules, ApiError> {
         Leave::of(self.may_act()?)?;
-        let rule = Rule { fleet: self.fleet.clone(), ..rule };
+        let rule = Rule { fleet: self.fleet.name.clone(), ..rule };
         rules::checked(&rule)?;
         Settings::change(&self.folder, |settings| {
             settings.rules.retain(|it| it.name != rule.name || it.fleet != rule.fleet);
@@ -423,7 +422,7 @@ impl Look {
     pub fn remove_rule(&self, name: &str) -> Result<Rules, ApiError> {
         Settings::change(&self.folder, |settings| {
             let before = settings.rules.len();
-            settings.rules.retain(|it| it.name != name || it.fleet != self.fleet);
+            settings.rules.retain(|it| it.name != name || it.fleet != self.fleet.name);
             match settings.rules.len() == before {
                 true => Err(ApiError::new("unknown-rule", format!("no rule of this fleet is called {name:?}"))),
                 false => Ok(()),

@@ -194,6 +194,12 @@ impl Settings {
         }
     }
 
+    /// A saved fleet as it stands now; `None` where its name has come to mean another manager, or none. What is allowed for that one is
+    /// not allowed for this.
+    pub(crate) fn still(&self, fleet: &SavedFleet) -> Option<&SavedFleet> {
+        self.fleets.iter().find(|now| (&now.name, &now.address, &now.ssh) == (&fleet.name, &fleet.address, &fleet.ssh))
+    }
+
     pub(crate) fn named(&self, name: &str) -> Result<&SavedFleet, ApiError> {
         self.fleets.iter().find(|fleet| fleet.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.fleets.iter().map(|fleet| fleet.name.as_str()).collect();
@@ -368,6 +374,17 @@ mod tests {
         }
         let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left.len(), 2, "the settings and their lock: {left:?}");
+    }
+
+    #[test]
+    fn a_name_that_came_to_mean_another_manager_is_another_fleet() {
+        let settings = Settings { fleets: vec![fleet("main")], ..Settings::default() };
+        assert_eq!(settings.still(&fleet("main")), Some(&fleet("main")));
+        // What is allowed may change; which one it is may not.
+        assert!(settings.still(&SavedFleet { may_act: false, ..fleet("main") }).is_some_and(|now| now.may_act));
+        assert_eq!(settings.still(&SavedFleet { address: "http://127.0.0.1:1236".into(), ..fleet("main") }), None);
+        assert_eq!(settings.still(&SavedFleet { ssh: None, ..fleet("main") }), None);
+        assert_eq!(settings.still(&fleet("other")), None);
     }
 
     #[test]

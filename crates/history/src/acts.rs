@@ -117,10 +117,10 @@ impl History {
                 .prepare_cached(
                     "SELECT process FROM act WHERE id IN (SELECT max(id) FROM act GROUP BY plan, target)
                         AND (vast_id = ?1 OR (fleet = ?2 AND (target = ?3 OR (deed IN ('ban', 'unban') AND ?4 IN ('ban', 'unban') AND machine = ?5))))
-                        AND deed <> 'deploy' AND phase NOT IN ('refused', 'taken', 'verified', 'incident', 'dry-run')",
+                        AND plan <> ?6 AND deed <> 'deploy' AND phase NOT IN ('refused', 'taken', 'verified', 'incident', 'dry-run')",
                 )?
                 .query_map(
-                    params![number(entry.vast_id), entry.fleet, entry.target, entry.deed, number(entry.machine)],
+                    params![number(entry.vast_id), entry.fleet, entry.target, entry.deed, number(entry.machine), entry.plan],
                     |row| row.get(0),
                 )?
                 .collect::<Result<_, _>>()?;

@@ -1,6 +1,6 @@
 //! Nothing is called done that was not seen: kills and destroys against the manager's double and a small vast.ai that misbehave.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};

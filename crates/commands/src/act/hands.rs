@@ -223,6 +223,10 @@ async fn account_of(client: &VastClient) -> Account {
 
 impl Hands for LiveHands {
     async fn send(&self, deed: &Deed, target: &Target) -> Result<(), FetchError> {
+        if target.fleet != self.scope.fleet() {
+            let words = format!("{} is of the fleet at {}, and this one is at {}", target.id, target.fleet, self.scope.fleet());
+            return Err(lacking(&words));
+        }
         let machine = || target.machine.map(|id| id.to_string()).ok_or_else(|| lacking("its machine is not known"));
         match deed {
             Deed::Kill => {
@@ -470,5 +474,51 @@ impl Rents for Renter {
 
     async fn credit(&self) -> Result<Option<(f64, f64)>, FetchError> {
         self.hands.credit().await
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+mod tests {
+    use std::net::TcpListener;
+
+    use dwell_clients::Limits;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn ids_of_another_fleet_are_sent_nowhere() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let manager = ManagerClient::new(&address, Limits::default()).unwrap();
+        let vast = VastClient::new(&address, secrecy::SecretString::from("key"), Limits::default()).unwrap();
+        let account = Account { name: vast.account().to_owned(), number: None };
+        let hands = LiveHands::of(Scope::begin(&address), Some(manager), vec![vast], Clock::System);
+        let simulated = Target {
+            fleet: "http://127.0.0.1:9".into(),
+            id: "d977dead".into(),
+            uuid: Some("d977dead".into()),
+            vast_id: Some(31_000_001),
+            machine: Some(40_001),
+            account: Some(account),
+            dollars_per_h: None,
+        };
+        let text = || "text".to_owned();
+        let deeds = [
+            Deed::Kill,
+            Deed::Destroy,
+            Deed::Stop,
+            Deed::Start,
+            Deed::Reboot,
+            Deed::Label(text()),
+            Deed::Ban(text()),
+            Deed::Unban,
+        ];
+        for deed in deeds {
+            let error = hands.send(&deed, &simulated).await.unwrap_err();
+            assert!(error.code == Code::Refused && error.message.contains("of the fleet at"), "{deed:?}: {error}");
+        }
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "nobody was asked anything");
     }
 }

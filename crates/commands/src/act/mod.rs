@@ -155,8 +155,8 @@ fn of_row(row: &InstanceRow) -> Subject {
             uuid: row.uuid.clone(),
             vast_id: row.vast_id,
             machine: row.machine_id,
-            account: None,
             dollars_per_h: row.dollars_per_h,
+            ..Target::default()
         },
         is_now: format!("{}, {gpu}", row.state),
         is_killed: row.state == "killed",
@@ -193,11 +193,9 @@ fn subject(view: Option<&FleetView>, rentals: Option<&Rentals>, wanted: &str) ->
         .map(|rental| Subject {
             target: Target {
                 id: rental.vast_id.to_string(),
-                uuid: None,
                 vast_id: Some(rental.vast_id),
-                machine: None,
-                account: None,
                 dollars_per_h: rental.dollars_per_h,
+                ..Target::default()
             },
             is_now: format!("{} by vast.ai, no row of the manager", rental.status.as_deref().unwrap_or("not told")),
             is_killed: false,
@@ -267,6 +265,7 @@ pub(crate) fn plan(
             Some(vast_id) if deed.is_of_rental() => Some(whose(rentals, vast_id)),
             _ => None,
         };
+        scope.fleet().clone_into(&mut subject.target.fleet);
         subject.target.account = owner.as_ref().and_then(|it| it.as_ref().ok().cloned());
         let step = step(&deed, &subject, owner.and_then(Result::err), (view, request.ids.len()), machines);
         if step.refused.is_none() {
@@ -695,6 +694,7 @@ fn account_of(entry: &ActEntry, accounts: &[Account]) -> Option<Account> {
 async fn one_left(hands: LiveHands, journal: Journal, (entry, account): (ActEntry, Option<Account>), patience: Patience) {
     let Some(deed) = Deed::named(&entry.deed, entry.deed_text.as_deref()) else { return };
     let target = Target {
+        fleet: entry.fleet.clone(),
         id: entry.target.clone(),
         uuid: entry.uuid.clone(),
         vast_id: entry.vast_id,

@@ -73,6 +73,8 @@ impl Deed {
 /// To whom.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Target {
+    /// Address of the fleet whose ids these are: hands of another one, and so of another world, send nothing to it.
+    pub(crate) fleet: String,
     /// As people name it.
     pub(crate) id: String,
     /// The manager's id.
@@ -1040,6 +1042,7 @@ mod tests {
     fn target(deed: &Deed) -> Target {
         let machine = if *deed == Deed::Unban { 99 } else { 40_001 };
         Target {
+            fleet: String::new(),
             id: "u1".into(),
             uuid: Some("u1".into()),
             vast_id: Some(1),

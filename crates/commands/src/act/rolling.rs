@@ -51,7 +51,7 @@ impl Planned {
         let mut changes = Vec::new();
         for (step, old) in self.view.replaces.iter().zip(self.olds.iter().flatten()) {
             match subject(Some(seen), None, &old.id) {
-                Ok(is) => changes.extend(differences((&old.target(), &step.is_now), (&is.target, &is.is_now))),
+                Ok(is) => changes.extend(differences((&old.target(&is.target.fleet), &step.is_now), (&is.target, &is.is_now))),
                 Err(_) => changes.push(format!("{} is not seen any more", old.id)),
             }
         }

@@ -13,7 +13,7 @@ use dwell_history::{ActEntry, RolloutItemRecord, RolloutRecord};
 use serde::{Deserialize, Serialize};
 
 use super::perform::{Account, Deed, Hands, Owner, Phase, SeenRental, Target, perform};
-use super::{Journal, Patience, locked, this_process, who, writer};
+use super::{Journal, Patience, goes_on, locked, this_process, who, writer};
 use crate::ApiError;
 use crate::dto::{EnvVar, OfferView, OffersRequest};
 
@@ -211,8 +211,10 @@ pub(crate) struct OldOne {
 }
 
 impl OldOne {
-    pub(crate) fn target(&self) -> Target {
+    /// As one of the fleet at this address.
+    pub(crate) fn target(&self, fleet: &str) -> Target {
         Target {
+            fleet: fleet.to_owned(),
             id: self.id.clone(),
             uuid: self.uuid.clone(),
             vast_id: self.vast_id,
@@ -660,7 +662,7 @@ impl<'a, H: Rents> Runner<'a, H> {
                 if is_stopped && !self.items[place].body.started {
                     self.items[place].body.started = true;
                     self.put(place, Stand::Coming, "vast.ai left it stopped: its start is asked for, once")?;
-                    let target = Target { id: id.to_string(), vast_id: Some(id), ..Target::default() };
+                    let target = Target { fleet: self.fleet.clone(), id: id.to_string(), vast_id: Some(id), ..Target::default() };
                     if let Err(error) = self.hands.send(&Deed::Start, &target).await {
                         self.put(
                             place,
@@ -769,11 +771,22 @@ impl<'a, H: Rents> Runner<'a, H> {
             account: old.account.as_ref().map(|it| it.name.clone()),
             account_number: old.account.as_ref().and_then(|it| it.number),
             dollars_per_h: old.dollars_per_h,
+            phase: "planned".to_owned(),
+            text: format!("{} is replaced", old.id),
             ..self.entry(&Order::default())
         };
+        // A person, a rule or another process may be at it already: then it is waited for what comes of that.
+        if !locked(self.journal).begin_act(&entry, goes_on)? {
+            let text = format!("waits: something is being done to {} already", short(&old.id));
+            if self.items[place].body.text != text {
+                self.put(place, Stand::Retiring, text)?;
+            }
+            return Ok(None);
+        }
         let hands = self.hands;
         let (phase, text) =
-            perform(hands, (&deed, &old.target()), self.patience, &mut writer(&entry, self.journal, || hands.now())).await;
+            perform(hands, (&deed, &old.target(&self.fleet)), self.patience, &mut writer(&entry, self.journal, || hands.now()))
+                .await;
         if phase == Phase::Verified {
             self.put(place, Stand::Done, format!("{} is gone: {text}", short(&old.id)))?;
             return Ok(None);

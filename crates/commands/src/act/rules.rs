@@ -101,6 +101,8 @@ pub(crate) struct Following {
     pub(crate) folder: Folder,
     /// The fleet's name.
     pub(crate) name: String,
+    /// A connected fleet as it was saved then; another one can get its name.
+    pub(crate) saved: Option<SavedFleet>,
     pub(crate) asks: mpsc::WeakSender<Ask>,
     pub(crate) hands: LiveHands,
     pub(crate) journal: Journal,
@@ -124,7 +126,9 @@ impl Following {
             if self.asks.upgrade().is_none() {
                 return;
             }
-            let rules = Settings::load(&self.folder).map(|it| it.rules).unwrap_or_default();
+            let settings = Settings::load(&self.folder).unwrap_or_default();
+            let is_it = self.saved.as_ref().is_none_or(|saved| settings.still(saved).is_some());
+            let rules = if is_it { settings.rules } else { Vec::new() };
             for rule in rules.iter().filter(|rule| rule.on && rule.fleet == self.name) {
                 if let Err(error) = self.follow(rule).await {
                     tracing::warn!(%error, "rule {} could not be followed", rule.name);

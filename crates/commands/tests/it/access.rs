@@ -93,6 +93,32 @@ async fn a_rule_that_acts_is_told() {
     assert_eq!(app.allow_acting(given(false, None, false)).await.unwrap().rules_acting, 0);
 }
 
+/// A terminal gives the name of the fleet in the window to another manager, which may be acted on: that is no leave for this one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_is_given_to_another_manager_takes_its_leave_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::new(Some(folder.path().to_owned())).unwrap();
+    connected(&app, "one").await;
+    app.allow_acting(given(true, None, false)).await.unwrap();
+    app.allow_acting(given(true, None, true)).await.unwrap();
+    let rule = serde_json::json!({
+        "name": "silent", "fleet": "", "verdict": "invisible", "cause": "host-oom-cgroup", "for_s": 600.0, "deed": "kill", "on": true,
+        "dry_run": true, "per_day": 1, "dollars_per_h_a_day": 1.0,
+    });
+    app.save_rule(serde_json::from_value(rule).unwrap()).await.unwrap();
+
+    let terminal = App::new(Some(folder.path().to_owned())).unwrap();
+    let other = ConnectRequest { address: "http://127.0.0.1:8".into(), name: Some("one".into()), ssh: None };
+    let saved = terminal.save_fleet(other).await.unwrap().saved;
+    assert!(!saved[0].may_act, "{saved:?}");
+    assert!(!app.rules(Nothing {}).await.unwrap().rules[0].rule.on, "it was not made for the other manager");
+    terminal.set_may_act("one", true).await.unwrap();
+    assert!(!app.acts(Nothing {}).await.unwrap().standing);
+    assert_eq!(app.allow_acting(given(true, None, true)).await.unwrap_err().code, "other-fleet");
+    assert_eq!(app.allow_acting(given(false, None, true)).await.unwrap_err().code, "other-fleet");
+    assert!(terminal.fleets(Nothing {}).await.unwrap().saved[0].may_act, "nothing was set for the other one");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plan_of_a_simulation_is_not_carried_out_on_a_connected_fleet() {
     let folder = tempfile::tempdir().unwrap();

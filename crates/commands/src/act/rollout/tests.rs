@@ -741,6 +741,46 @@ fn nobody_is_ended_while_it_is_paused() {
     assert_eq!((stand(), double.live().len()), (Stand::Done, 3));
 }
 
+/// A person destroys what a rollout is about to retire: the rollout waits for what comes of that.
+#[test]
+fn what_somebody_ends_already_is_not_ended_twice() {
+    const ROUNDS: usize = 5;
+    let journal: Journal = Arc::new(Mutex::new(History::in_memory().unwrap()));
+    let double = Double::new(vec![], vec![], 0, None);
+    let kept = record(("r".into(), "http://m".into(), None), &terms(1), &items(replacing(1), double.now()), double.now());
+    journal.lock().unwrap().add_rollout(&kept).unwrap();
+    let runner = Runner::new(&double, &journal, Patience::default(), &kept).unwrap();
+    let by_hand = ActEntry {
+        plan: "by hand".into(),
+        deed: "destroy".into(),
+        target: "1".into(),
+        vast_id: Some(1),
+        phase: "sent".into(),
+        ..runner.entry(&Order::default())
+    };
+    journal.lock().unwrap().add_act(&by_hand).unwrap();
+    let (of_person, waited) = (Arc::clone(&journal), Arc::new(Mutex::new(Vec::new())));
+    let texts = Arc::clone(&waited);
+    let may_act: MayAct = Arc::new(move || {
+        let journal = of_person.lock().unwrap();
+        let item = Item::read(&journal.rollout("r").unwrap().unwrap().items[0]).unwrap();
+        if item.stand == Stand::Retiring {
+            texts.lock().unwrap().push(item.body.text);
+            if texts.lock().unwrap().len() == ROUNDS {
+                journal.add_act(&ActEntry { phase: "incident".into(), ..by_hand.clone() }).unwrap();
+            }
+        }
+        Ok(())
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(runner.run(may_act)).unwrap();
+    let waited = waited.lock().unwrap();
+    assert_eq!(waited.len(), ROUNDS, "{waited:?}");
+    assert!(waited[1..].iter().all(|text| text.contains("something is being done to u1 already")), "{waited:?}");
+    let kept = journal.lock().unwrap().rollout("r").unwrap().unwrap();
+    assert_eq!((kept.says.as_str(), double.live().len()), ("1 of 1 done", 3));
+}
+
 #[test]
 fn through_the_manager_only_what_can_be_found_again_is_ordered() {
     let double = Double { nameless: true, ..Double::new(vec![], vec![], 0, None) };
