@@ -8,7 +8,7 @@ use anyhow::Context;
 use dwell_commands::drill::{self, DrillInstance, DrillRun, DrillTotals};
 use dwell_commands::scoring::{CauseScore, Found};
 use dwell_commands::words::duration;
-use dwell_commands::{ApiError, FaultKind, Scenario, Value, fault_kinds, scenario_schema, shipped};
+use dwell_commands::{FaultKind, Scenario, Value, fault_kinds, scenario_schema, shipped};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 
@@ -86,7 +86,7 @@ fn gather(names: &[String]) -> anyhow::Result<Vec<Scenario>> {
         files.sort();
         anyhow::ensure!(!files.is_empty(), "{name} holds no scenario files (*.toml)");
         for file in files {
-            scenarios.push(Scenario::read(&file).map_err(ApiError::from)?);
+            scenarios.push(Scenario::read(&file).map_err(dwell_commands::bad_scenario)?);
         }
     }
     Ok(scenarios)

@@ -586,9 +586,9 @@ async fn fleets(args: &Args, command: Option<&FleetsCommand>) -> anyhow::Result<
 
 pub(crate) fn scenario(name_or_file: &str) -> anyhow::Result<Scenario> {
     if name_or_file.ends_with(".toml") {
-        return Ok(Scenario::read(Path::new(name_or_file)).map_err(ApiError::from)?);
+        return Ok(Scenario::read(Path::new(name_or_file)).map_err(dwell_commands::bad_scenario)?);
     }
-    Ok(Scenario::named(name_or_file).map_err(ApiError::from)?)
+    Ok(Scenario::named(name_or_file).map_err(dwell_commands::bad_scenario)?)
 }
 
 async fn simulate(args: &Args, command: &SimCommand) -> anyhow::Result<ExitCode> {
@@ -612,7 +612,7 @@ async fn simulate(args: &Args, command: &SimCommand) -> anyhow::Result<ExitCode>
             let scenario = scenario(name)?;
             let seed = start.seed.unwrap_or(scenario.seed);
             let world = World::new(scenario, seed, dwell_commands::now());
-            let served = serve_world(world, *speed, *port, *vast_port).await.map_err(ApiError::from)?;
+            let served = serve_world(world, *speed, *port, *vast_port).await.map_err(dwell_commands::cannot_serve)?;
             served.open_ssh();
             if args.json {
                 print::json(&json!({ "url": served.url(), "vast_url": served.vast_url(), "speed": speed, "seed": seed }), false)?;

@@ -131,33 +131,6 @@ impl Start {
 
 macro_rules! commands {
     ($($name:ident($request:ident) -> $response:ident, $risk:ident, $title:literal, $keys:literal;)*) => {
-        /// A row of the command table.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub struct CommandInfo {
-            /// Name, as it is called.
-            pub name: &'static str,
-            /// Type of its request.
-            pub request: &'static str,
-            /// Type of its response.
-            pub response: &'static str,
-            /// `read`, `view` or `act`.
-            pub risk: &'static str,
-            /// What it does, for menus and the palette.
-            pub title: &'static str,
-            /// Keys in the window; empty where there are none.
-            pub keys: &'static str,
-        }
-
-        /// The command table.
-        pub const COMMANDS: &[CommandInfo] = &[$(CommandInfo {
-            name: stringify!($name),
-            request: stringify!($request),
-            response: stringify!($response),
-            risk: stringify!($risk),
-            title: $title,
-            keys: $keys,
-        }),*];
-
         impl App {
             /// Calls a command by name with its request as JSON.
             pub async fn call(&self, name: &str, request: serde_json::Value) -> Result<serde_json::Value, ApiError> {
@@ -179,7 +152,7 @@ macro_rules! commands {
         }
     };
 }
-for_each_command!(commands);
+dwell_api::for_each_command!(commands);
 
 /// A client of a fleet's manager, through SSH where that is how it is reached. Runs on the present runtime.
 pub(crate) fn client_of(ssh: Ssh, address: &str, through: Option<&str>, limits: Limits) -> Result<ManagerClient, ApiError> {
@@ -794,7 +767,7 @@ impl App {
 
     /// Watches a simulated fleet: a manager of its own on loopback, a history that ends with it.
     pub async fn simulate(&self, request: SimulateRequest) -> Result<Fleets, ApiError> {
-        let scenario = Scenario::named(&request.scenario)?;
+        let scenario = Scenario::named(&request.scenario).map_err(crate::bad_scenario)?;
         let seed = request.seed.unwrap_or(scenario.seed);
         let speed = request.speed.unwrap_or(scenario.speed);
         let name = scenario.title.clone();
@@ -816,7 +789,7 @@ impl App {
         let world = tokio::task::spawn_blocking(move || World::new(scenario, seed, origin))
             .await
             .map_err(|error| ApiError::new("bug", error.to_string()))?;
-        let served = Arc::new(serve(world, speed, 0, 0).await?);
+        let served = Arc::new(serve(world, speed, 0, 0).await.map_err(crate::cannot_serve)?);
         let client = ManagerClient::new(&served.url(), Limits::default())?;
         let driver = Driver::new(name.to_owned(), client, History::in_memory()?, Clock::Simulated(Arc::clone(&served)))?;
         Ok((served, driver.with_history_limits(HistoryLimits { bytes_max: SIMULATED_BYTES_MAX })))
@@ -1231,7 +1204,7 @@ impl App {
     pub async fn start_drill(&self, request: StartDrill) -> Result<Fleets, ApiError> {
         let moment = Clock::System.now().as_millisecond().unsigned_abs();
         let scenario = match request.scenario {
-            Some(name) => Scenario::named(&name)?,
+            Some(name) => Scenario::named(&name).map_err(crate::bad_scenario)?,
             None => {
                 let mut shipped = dwell_simulator::shipped();
                 let any = (moment % shipped.len().max(1) as u64) as usize;

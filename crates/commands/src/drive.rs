@@ -914,9 +914,3 @@ pub(crate) fn resolve(fleet: &Fleet, wanted: &str) -> Result<Key, ApiError> {
     };
     select(all.iter().map(called), wanted).map(|place| all[place].key)
 }
-
-impl From<FetchError> for ConnectionError {
-    fn from(error: FetchError) -> Self {
-        Self { code: error.code.as_str().to_owned(), message: error.message }
-    }
-}

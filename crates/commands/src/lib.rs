@@ -1,8 +1,6 @@
 //! Everything an operator can ask or do, once: the watch loop, the commands, the settings. Shells (window, terminal, web
 //! bridge) call this crate and nothing else; this crate knows no window, no clap, no HTTP framework.
 
-#[macro_use]
-mod table;
 mod access;
 mod act;
 #[cfg(test)]
@@ -13,14 +11,11 @@ mod ask;
 #[doc(hidden)]
 pub mod bench;
 mod bench_export;
-mod bindings;
 mod casebook;
 mod charts;
 mod conditions;
 pub mod drill;
 mod drive;
-pub mod dto;
-mod error;
 mod forecast;
 mod hub;
 mod incident;
@@ -43,11 +38,12 @@ mod virtual_time;
 mod watch;
 mod workbench;
 
-pub use app::{App, COMMANDS, CommandInfo, Start};
+pub use app::{App, Start};
 pub use archive::Archive;
 pub use bench_export::{BenchForm, bench_file};
-pub use bindings::typescript;
 pub use charts::ChartForm;
+pub use dwell_api as dto;
+pub use dwell_api::{ApiError, COMMANDS, CommandInfo, for_each_command, typescript};
 pub use dwell_bench as benchmark;
 pub use dwell_bench::predict::{Limit, Prediction};
 pub use dwell_charts::Theme;
@@ -56,7 +52,6 @@ pub use dwell_fleet::{is_plain, keep_secret, plain_letter, redacted, redacted_by
 pub use dwell_history::files;
 pub use dwell_history::{ExportTable, Imported};
 pub use dwell_simulator::{FaultKind, Parameter, Scenario, Served, Value, World, fault_kinds, scenario_schema, serve, shipped};
-pub use error::ApiError;
 pub use forecast::{Described, estimate_offer, forecast, forecast_offer, observed_rates, this_host};
 pub use hub::Hub;
 pub use incident::{catalogue, explain};
@@ -77,6 +72,16 @@ pub use settings::text as settings_text;
 pub use tables::TableForm;
 pub use virtual_time::{Change, VirtualFleet};
 pub use watch::{Connection, Effect, Event, Pace, Watch};
+
+/// What is wrong with a scenario, as every command tells it.
+pub fn bad_scenario(error: dwell_simulator::ScenarioError) -> ApiError {
+    ApiError::new("bad-scenario", error.to_string())
+}
+
+/// Why a simulated fleet cannot be served, as every command tells it.
+pub fn cannot_serve(error: dwell_simulator::ServeError) -> ApiError {
+    ApiError::new("cannot-serve", error.to_string())
+}
 
 /// The operator's clock, for shells that start something at the present time.
 pub fn now() -> dwell_fleet::Timestamp {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{cargo, root};
 
 /// For each member the members it may depend on (to build or to run, not for its tests).
-const MAY_DEPEND_ON: [(&str, &[&str]); 18] = [
+const MAY_DEPEND_ON: [(&str, &[&str]); 19] = [
     ("dwell-fleet", &[]),
     ("dwell-diagnosis", &["dwell-fleet"]),
     ("dwell-wire", &["dwell-fleet"]),
@@ -25,9 +25,11 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 18] = [
     ("dwell-fuzz", &[]),
     ("dwell-history", &["dwell-fleet"]),
     ("dwell-simulator", &["dwell-wire"]),
+    ("dwell-api", &["dwell-clients", "dwell-fleet", "dwell-history"]),
     (
         "dwell-commands",
         &[
+            "dwell-api",
             "dwell-bench",
             "dwell-charts",
             "dwell-clients",
@@ -66,6 +68,7 @@ const ONLY_IN: [(&str, &[&str]); 12] = [
             "dwell-fake-manager",
             "dwell-real-texts",
             "dwell-simulator",
+            "dwell-api",
             "dwell-commands",
             "dwell-cli",
             "dwell-web",

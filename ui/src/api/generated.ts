@@ -1,4 +1,4 @@
-// Made from crates/commands by `cargo xtask bindings`. Not edited by hand.
+// Made from crates/api by `cargo xtask bindings`. Not edited by hand.
 
 import { call } from "../host";
 
@@ -458,6 +458,31 @@ at: string,
  * What happens then.
  */
 what: string, };
+export type Patch = { 
+/**
+ * Rises by one; a hole means that something was missed and all must be asked for anew.
+ */
+seq: number, 
+/**
+ * Names the watch: another one, over another fleet or the same, has another name. What was planned in one is void in the next.
+ */
+run: string, 
+/**
+ * Everything but the instances.
+ */
+head: FleetView, 
+/**
+ * Instances that are new or have changed.
+ */
+upsert: Array<InstanceRow>, 
+/**
+ * Instances that are gone.
+ */
+removed: Array<string>, 
+/**
+ * True where `upsert` is the whole fleet.
+ */
+whole: boolean, };
 export type InstanceRequest = { 
 /**
  * Its id, a unique prefix of it, its vast.ai number or its label.
@@ -915,1594 +940,6 @@ from: string,
  * First answer after.
  */
 to: string, };
-export type Drills = { 
-/**
- * What can be played, by group and title.
- */
-drills: Array<DrillInfo>, 
-/**
- * What was played, newest first.
- */
-past: Array<PastDrill>, };
-export type DrillInfo = { 
-/**
- * The scenario's name. It can give the truth away: not shown before the end.
- */
-name: string, 
-/**
- * What is seen, in one line.
- */
-title: string, 
-/**
- * `evening`, `several` or `one`.
- */
-group: string, 
-/**
- * How long it lasts, simulated seconds.
- */
-duration_s: number, 
-/**
- * How often it was played to its end.
- */
-plays: number, 
-/**
- * Best score, 0 to 100; `null` where it was not played.
- */
-best_score: number | null, };
-export type PastDrill = { 
-/**
- * The scenario's name.
- */
-scenario: string, 
-/**
- * Its title.
- */
-title: string, 
-/**
- * The seed.
- */
-seed: number, 
-/**
- * When it ended.
- */
-at: string, 
-/**
- * Score, 0 to 100.
- */
-score: number, 
-/**
- * Instances whose cause was named rightly.
- */
-right: number, 
-/**
- * Instances with something to name.
- */
-to_name: number, 
-/**
- * What the delay cost, dollars.
- */
-delay_dollars: number, };
-export type StartDrill = { 
-/**
- * The scenario; any where not given.
- */
-scenario: string | null, 
-/**
- * The seed; another every time where not given.
- */
-seed: number | null, };
-export type DrillView = { 
-/**
- * What is seen, in one line.
- */
-title: string, 
-/**
- * Simulated time of the first screen.
- */
-began_at: string, 
-/**
- * Simulated time after which nothing more is to be learnt.
- */
-ends_at: string, 
-/**
- * What can be named.
- */
-causes: Array<DrillCause>, 
-/**
- * What was named so far; the latest answer about an instance counts.
- */
-answers: Array<DrillAnswer>, 
-/**
- * What was done so far.
- */
-deeds: Array<DrillDeed>, 
-/**
- * Once it has ended.
- */
-debrief: Debrief | null, };
-export type DrillCause = { 
-/**
- * Its id.
- */
-id: string, 
-/**
- * Where it sits.
- */
-place: string, 
-/**
- * What is different then.
- */
-what: string, };
-export type AnswerDrill = { 
-/**
- * The instance.
- */
-id: string, 
-/**
- * Id of a cause, or `nothing-wrong`.
- */
-cause: string, };
-export type DrillAnswer = { 
-/**
- * The instance.
- */
-id: string, 
-/**
- * Id of a cause, or `nothing-wrong`.
- */
-cause: string, 
-/**
- * Simulated seconds after the first screen.
- */
-at_s: number, };
-export type DoInDrill = { 
-/**
- * The instance.
- */
-id: string, 
-/**
- * `destroy` or `reboot`.
- */
-deed: string, };
-export type DrillDeed = { 
-/**
- * The instance.
- */
-id: string, 
-/**
- * `destroy` or `reboot`.
- */
-deed: string, 
-/**
- * Simulated seconds after the first screen.
- */
-at_s: number, };
-export type Debrief = { 
-/**
- * The scenario's name.
- */
-scenario: string, 
-/**
- * What it was about.
- */
-summary: string, 
-/**
- * The seed.
- */
-seed: number, 
-/**
- * Simulated time played, seconds.
- */
-played_s: number, 
-/**
- * Score, 0 to 100.
- */
-score: number, 
-/**
- * How the score comes about, one sentence a part.
- */
-score_parts: Array<string>, 
-/**
- * Instances whose cause was named rightly.
- */
-right: number, 
-/**
- * Instances with something to name.
- */
-to_name: number, 
-/**
- * What they cost from fault to answer, dollars.
- */
-delay_dollars: number, 
-/**
- * Every instance that was struck, answered or acted upon.
- */
-instances: Array<DebriefInstance>, 
-/**
- * What happened, oldest first.
- */
-timeline: Array<DebriefEvent>, 
-/**
- * What a perfect diagnosis would say and ask next.
- */
-perfect: Array<string>, };
-export type DebriefInstance = { 
-/**
- * Its id.
- */
-id: string, 
-/**
- * Faults that struck it, each with what it does.
- */
-truth: Array<DrillCause>, 
-/**
- * What a perfect diagnosis says of it; `null` where the scenario says nothing.
- */
-expected_verdict: string | null, 
-/**
- * Causes that cannot be told apart from there.
- */
-expected_causes: Array<string>, 
-/**
- * What was named.
- */
-answer: string | null, 
-/**
- * `right`, `close` (not told apart from the truth), `wrong`, `missed` or `nothing-to-name`.
- */
-outcome: string, 
-/**
- * Simulated seconds after the first screen.
- */
-fault_at_s: number | null, 
-/**
- * Its first flag that asks for a person.
- */
-flagged_at_s: number | null, 
-/**
- * The answer that counts.
- */
-answered_at_s: number | null, 
-/**
- * What it cost from fault to answer or end, dollars.
- */
-delay_dollars: number, 
-/**
- * It was destroyed by the player.
- */
-destroyed: boolean, };
-export type DebriefEvent = { 
-/**
- * Simulated seconds after the first screen.
- */
-at_s: number, 
-/**
- * `fault`, `flag`, `look`, `answer` or `deed`.
- */
-kind: string, 
-/**
- * The instance, where it is about one.
- */
-id: string | null, 
-/**
- * What.
- */
-text: string, };
-export type LogRequest = { 
-/**
- * The instance; `null` for the manager's own log.
- */
-id: string | null, 
-/**
- * Only this source.
- */
-source: string | null, 
-/**
- * Only lines kept after this one.
- */
-after: number | null, 
-/**
- * Only lines kept before this one.
- */
-before: number | null, 
-/**
- * Only lines that contain this text, letter case ignored.
- */
-contains: string | null, 
-/**
- * The newest so many, given oldest first; 1000 where not given, 10000 at most.
- */
-limit: number | null, };
-export type LogPage = { 
-/**
- * The lines, oldest first.
- */
-lines: Array<LogLineView>, 
-/**
- * Sources with how many lines are kept of each.
- */
-sources: Array<SourceCount>, 
-/**
- * Start of the manager's present run: lines from before are gone from the manager.
- */
-manager_started_at: string | null, 
-/**
- * Known words in these lines, newest first; of the manager's own log only.
- */
-said: Array<SaidView>, 
-/**
- * What the silence means, where the log is silent.
- */
-silence: SilenceView | null, 
-/**
- * When the log was last read, on the manager's clock; `null` where it was not.
- */
-read_at: string | null, };
-export type LogLineView = { 
-/**
- * Place in the archive.
- */
-id: number, 
-/**
- * Source.
- */
-source: string, 
-/**
- * Arrival at the manager, not the time of writing.
- */
-at: string, 
-/**
- * The line; hostile text, cut to 16 KiB.
- */
-text: string, 
-/**
- * Bytes cut off it.
- */
-cut_bytes: number, 
-/**
- * From before the manager's present run: only Dwell still has it.
- */
-kept_from_before: boolean, 
-/**
- * Lines may be missing just before it.
- */
-after_gap: boolean, };
-export type SourceCount = { 
-/**
- * The source.
- */
-source: string, 
-/**
- * Lines kept.
- */
-lines: number, };
-export type ConnectRequest = { 
-/**
- * The manager's address.
- */
-address: string, 
-/**
- * A name for it; the address where not given.
- */
-name: string | null, 
-/**
- * Reached through SSH: `user@host`, or an entry of the SSH configuration. The address is then as seen from there.
- */
-ssh: string | null, };
-export type AllowProbe = { 
-/**
- * Name of the saved fleet.
- */
-name: string, 
-/**
- * Allowed.
- */
-allow: boolean, };
-export type ProbeScriptRequest = { 
-/**
- * On which instance; `null` for the script alone.
- */
-id: string | null, };
-export type ProbeScript = { 
-/**
- * The script. It reads and writes nothing.
- */
-script: string, 
-/**
- * How it is run on one instance, as it can be pasted into a terminal; `null` where no address is known.
- */
-by_hand: string | null, };
-export type SimulateRequest = { 
-/**
- * Scenario.
- */
-scenario: string, 
-/**
- * Seed; the scenario's own where not given.
- */
-seed: number | null, 
-/**
- * Speed; the scenario's own where not given.
- */
-speed: number | null, };
-export type FleetName = { 
-/**
- * Its name.
- */
-name: string, };
-export type Fleets = { 
-/**
- * They.
- */
-saved: Array<SavedFleet>, 
-/**
- * Name of the one that is watched.
- */
-watching: string | null, 
-/**
- * Name of the saved one that was chosen last: a terminal looks at it where none is named.
- */
-last: string | null, 
-/**
- * Why the one that was asked for at the start is not.
- */
-problem: ApiError | null, };
-export type SavedFleet = { 
-/**
- * Name.
- */
-name: string, 
-/**
- * The manager's address.
- */
-address: string, 
-/**
- * Whom SSH goes through; the address is as seen from there.
- */
-ssh: string | null, 
-/**
- * Its machines may be looked at by SSH.
- */
-allow_probe: boolean, 
-/**
- * Rules and `dwellctl` may act on it at any time. A window has write access for a time besides, kept nowhere.
- */
-may_act: boolean, };
-export type ChartList = { 
-/**
- * Charts.
- */
-charts: Array<ChartInfo>, 
-/**
- * When the fleet was first watched, on the manager's clock.
- */
-begins: string | null, 
-/**
- * Bytes that history uses.
- */
-history_bytes: number, };
-export type ChartInfo = { 
-/**
- * Its name.
- */
-name: string, 
-/**
- * Its title.
- */
-title: string, 
-/**
- * What it shows, and what its numbers rest on.
- */
-about: string, 
-/**
- * What it can be split by: `nothing`, `gpu`, `image`, `region`, `machine`; empty where it is not split.
- */
-by: Array<string>, 
-/**
- * It is of one state on the way to `running`.
- */
-of_a_state: boolean, 
-/**
- * It is of one instance.
- */
-of_an_instance: boolean, };
-export type ChartRequest = { 
-/**
- * Its name.
- */
-name: string, 
-/**
- * Of the last so many seconds.
- */
-last_s: number | null, 
-/**
- * From then on, on the manager's clock; counts before `last_s`. Without either: all there is.
- */
-since: string | null, 
-/**
- * Until then; until now where not given.
- */
-until: string | null, 
-/**
- * What it is split by.
- */
-by: string | null, 
-/**
- * The state, for charts of a state; `params_done` where not given.
- */
-state: string | null, 
-/**
- * The instance, for charts of one.
- */
-instance: string | null, 
-/**
- * Pixels.
- */
-width: number, 
-/**
- * Pixels.
- */
-height: number, 
-/**
- * Light on dark.
- */
-dark: boolean, };
-export type ChartView = { 
-/**
- * Its name.
- */
-name: string, 
-/**
- * Its title.
- */
-title: string, 
-/**
- * What it shows, in a sentence.
- */
-sentence: string, 
-/**
- * What its numbers rest on, and what they leave out.
- */
-notes: Array<string>, 
-/**
- * There is nothing to draw; `sentence` says why.
- */
-empty: boolean, 
-/**
- * The plot, as SVG.
- */
-svg: string, 
-/**
- * Where values are in it, panel by panel.
- */
-plots: Array<PlotView>, 
-/**
- * The x axis: `time` (seconds since the epoch), or a quantity.
- */
-x_kind: string, 
-/**
- * Least x.
- */
-x_from: number, 
-/**
- * Greatest x.
- */
-x_to: number, 
-/**
- * The time that is shown.
- */
-since: string, 
-/**
- * Its end.
- */
-until: string, 
-/**
- * Names with their colours.
- */
-legend: Array<LegendEntry>, 
-/**
- * Names of the numbers of a reading.
- */
-columns: Array<string>, 
-/**
- * The numbers, in order of x (of y where `readings_down`).
- */
-readings: Array<Reading>, 
-/**
- * Readings are one below the other: rows of a chart of groups.
- */
-readings_down: boolean, 
-/**
- * A reading can be asked who is behind it.
- */
-has_behind: boolean, };
-export type PlotView = { 
-/**
- * Left edge.
- */
-left: number, 
-/**
- * Upper edge.
- */
-top: number, 
-/**
- * Width.
- */
-width: number, 
-/**
- * Height.
- */
-height: number, };
-export type LegendEntry = { 
-/**
- * Name.
- */
-name: string, 
-/**
- * `#rrggbb`.
- */
-colour: string, };
-export type Reading = { 
-/**
- * Where it begins, on the axis that it is along.
- */
-from: number, 
-/**
- * Where it ends.
- */
-to: number, 
-/**
- * What it is of: a time, a group.
- */
-label: string, 
-/**
- * Numbers with their units, as in `columns`; a dash where it is not known.
- */
-cells: Array<string>, };
-export type ChartBehind = { 
-/**
- * The chart.
- */
-chart: ChartRequest, 
-/**
- * Where the reading begins.
- */
-from: number, 
-/**
- * Where it ends.
- */
-to: number, 
-/**
- * Only this group.
- */
-group: string | null, };
-export type Behind = { 
-/**
- * Instances, at most 200.
- */
-instances: Array<BehindRow>, 
-/**
- * How many there are in all.
- */
-all: number, };
-export type BehindRow = { 
-/**
- * Its id.
- */
-id: string, 
-/**
- * Card model with its count.
- */
-gpu: string | null, 
-/**
- * Machine.
- */
-machine: string | null, 
-/**
- * Place.
- */
-region: string | null, 
-/**
- * What it was or did then.
- */
-was: string, };
-export type SaveChart = { 
-/**
- * Which.
- */
-chart: ChartRequest, 
-/**
- * `svg`, `png`, `csv` or `json`.
- */
-format: string, };
-export type HistorySummary = { 
-/**
- * From then on.
- */
-since: string, 
-/**
- * Until then.
- */
-until: string, 
-/**
- * Seconds of it in which the fleet was watched and answered; means are over these.
- */
-watched_s: number, 
-/**
- * What it is split by.
- */
-by: string, 
-/**
- * Groups, most dollars first.
- */
-groups: Array<SummaryRow>, };
-export type SummaryRow = { 
-/**
- * Its name.
- */
-group: string, 
-/**
- * Instances that were there at any time.
- */
-instances: number, 
-/**
- * Mean of what the running ones make by their own benchmarks; `null` where none was told.
- */
-proofs_per_h: number | null, 
-/**
- * Mean US dollars per hour; `null` where no price was told.
- */
-dollars_per_h: number | null, 
-/**
- * Of these, on the way to running.
- */
-waiting_dollars_per_h: number | null, 
-/**
- * All dollars over all proofs.
- */
-dollars_per_proof: number | null, 
-/**
- * Half of the rentals that began in this time were running after so many seconds.
- */
-until_running_median_s: number | null, 
-/**
- * Rentals that began in this time.
- */
-rented: number, 
-/**
- * Of these, running at any time.
- */
-got_running: number, 
-/**
- * Killed in this time.
- */
-killed: number, 
-/**
- * Instances whose price or benchmark rate was not told: the sums are too low by these.
- */
-not_told: number, };
-export type SearchLogs = { 
-/**
- * Whole words, all of them; `word*` for a beginning; in quotation marks as they are.
- */
-words: string, 
-/**
- * Only this instance's.
- */
-instance: string | null, 
-/**
- * Only this source.
- */
-source: string | null, 
-/**
- * Only from then on.
- */
-since: string | null, 
-/**
- * Only before then.
- */
-until: string | null, 
-/**
- * The next page: only what was kept before this line.
- */
-before: number | null, 
-/**
- * The newest so many; 200 where not given.
- */
-limit: number | null, };
-export type FoundLogs = { 
-/**
- * They.
- */
-lines: Array<FoundLog>, 
-/**
- * Set where there is more: ask again with `before`.
- */
-go_on_before: number | null, };
-export type FoundLog = { 
-/**
- * Place in the archive.
- */
-id: number, 
-/**
- * Whose; `null` for the manager's own log.
- */
-instance: string | null, 
-/**
- * Its source.
- */
-source: string, 
-/**
- * When, on the manager's clock.
- */
-at: string, 
-/**
- * The line.
- */
-text: string, };
-export type ExportHistory = { 
-/**
- * `instances`, `transitions`, `gauges`, `benchmarks`, `flags` or `logs`.
- */
-table: string, 
-/**
- * `csv`, `json` (one object a line) or `parquet`.
- */
-format: string, 
-/**
- * From then on.
- */
-since: string | null, 
-/**
- * Before then.
- */
-until: string | null, };
-export type ExportedFile = { 
-/**
- * Where it is.
- */
-path: string, 
-/**
- * Rows in it.
- */
-rows: number, };
-export type Needs = { 
-/**
- * Memory of one card, GB: more than that.
- */
-gpu_ram_gb: number | null, 
-/**
- * Memory of the rented share of the host, GB.
- */
-ram_gb: number | null, 
-/**
- * Hardware threads: more than that.
- */
-cpu_threads: number | null, 
-/**
- * Download, Mbit/s: more than that.
- */
-inet_down_mbps: number | null, 
-/**
- * CUDA that its driver has to support.
- */
-cuda: number | null, 
-/**
- * Oldest driver, e.g. `570.133`.
- */
-driver: string | null, 
-/**
- * Compute capabilities that the image was built for, times 100: 860 is sm_86. Empty: all.
- */
-compute_caps: Array<number>, };
-export type OffersRequest = { 
-/**
- * Filters in the language of vast.ai's own client, e.g. `gpu_name=RTX_4090 dph<=0.5`, instead of those that follow from
- * the needs.
- */
-filter: string | null, 
-/**
- * Card model.
- */
-gpu: string | null, 
-/**
- * Exactly so many cards.
- */
-cards: number | null, 
-/**
- * Highest price, US dollars per hour.
- */
-dollars_per_h_max: number | null, 
-/**
- * Disk, GB; the price includes it. 250 where not given.
- */
-disk_gb: number | null, 
-/**
- * What the image needs; what the manager itself asks for where not given.
- */
-needs: Needs | null, 
-/**
- * Offers that do not fit the needs are asked for as well, and told with why.
- */
-all: boolean, 
-/**
- * At most so many; 64 where not given.
- */
-limit: number | null, };
-export type OffersView = { 
-/**
- * Who was asked: `vast.ai` or `manager`.
- */
-source: string, 
-/**
- * With which filters.
- */
-filter: string, 
-/**
- * Disk that the prices include, GB; `null` where the manager's own counts.
- */
-disk_gb: number | null, 
-/**
- * What the image needs.
- */
-needs: Needs, 
-/**
- * Those that can work, cheapest proofs first; then the others.
- */
-offers: Array<OfferView>, 
-/**
- * What could not be asked.
- */
-notes: Array<string>, 
-/**
- * When they were asked for, on the operator's clock.
- */
-at: string, };
-export type OfferView = { 
-/**
- * Number to rent it by; good for minutes.
- */
-id: number, 
-/**
- * Machine.
- */
-machine_id: number | null, 
-/**
- * Host.
- */
-host_id: number | null, 
-/**
- * Card model.
- */
-gpu_name: string | null, 
-/**
- * Cards.
- */
-num_gpus: number | null, 
-/**
- * Memory of one card, GB.
- */
-gpu_ram_gb: number | null, 
-/**
- * Memory of the offered share of the host, GB.
- */
-ram_gb: number | null, 
-/**
- * Hardware threads.
- */
-cpu_threads: number | null, 
-/**
- * Copies to the card as vast.ai measured them, GB/s.
- */
-pcie_gb_s: number | null, 
-/**
- * Download, Mbit/s.
- */
-inet_down_mbps: number | null, 
-/**
- * Newest CUDA that its driver supports.
- */
-cuda_max: number | null, 
-/**
- * Compute capability times 100.
- */
-compute_cap: number | null, 
-/**
- * Driver.
- */
-driver_version: string | null, 
-/**
- * Place.
- */
-geolocation: string | null, 
-/**
- * Price, US dollars per hour.
- */
-dollars_per_h: number | null, 
-/**
- * Time left for which it is offered, seconds.
- */
-lasts_s: number | null, 
-/**
- * Share of time that it was up, 0 to 1.
- */
-reliability: number | null, 
-/**
- * What it would prove, proofs per hour.
- */
-proofs_per_h: number | null, 
-/**
- * From.
- */
-proofs_per_h_least: number | null, 
-/**
- * To.
- */
-proofs_per_h_most: number | null, 
-/**
- * What that rests on: `machine`, `same-cards` or `model`.
- */
-basis: string | null, 
-/**
- * The same in words.
- */
-basis_words: string | null, 
-/**
- * What limits it, by the model.
- */
-limited_by: string | null, 
-/**
- * Price of a proof, US dollars.
- */
-dollars_per_proof: number | null, 
-/**
- * Median time from the rental to `running`, seconds; the first proof itself is told by nobody.
- */
-until_running_s: number | null, 
-/**
- * What that rests on.
- */
-until_running_of: string | null, 
-/**
- * What the time until then costs, US dollars.
- */
-dollars_before_running: number | null, 
-/**
- * Rentals of this machine that were watched.
- */
-rented_before: number, 
-/**
- * Of these: proved.
- */
-proved_before: number, 
-/**
- * Of these: were flagged as stuck.
- */
-stuck_before: number, 
-/**
- * Why the manager's list of bad hosts has it.
- */
-banned: string | null, 
-/**
- * Why it cannot work; empty: nothing speaks against it.
- */
-why_not: Array<string>, };
-export type Rule = { 
-/**
- * Name.
- */
-name: string, 
-/**
- * Name of the fleet that it is for.
- */
-fleet: string, 
-/**
- * When this verdict holds: `stalled`, `invisible`, `contradicted`, `leaking`, `slow` or `gone`.
- */
-verdict: string, 
-/**
- * With this cause confirmed, and no other.
- */
-cause: string, 
-/**
- * For so long, seconds.
- */
-for_s: number, 
-/**
- * This is done: `kill`, `destroy`, `reboot` or `ban`.
- */
-deed: string, 
-/**
- * It is followed.
- */
-on: boolean, 
-/**
- * It only says in the journal what it would do.
- */
-dry_run: boolean, 
-/**
- * To so many within a day.
- */
-per_day: number, 
-/**
- * Whose prices add up to so much within a day, US dollars per hour.
- */
-dollars_per_h_a_day: number, };
-export type RuleName = { 
-/**
- * Its name.
- */
-name: string, };
-export type Rules = { 
-/**
- * They.
- */
-rules: Array<RuleView>, };
-export type RuleView = { 
-/**
- * The rule.
- */
-rule: Rule, 
-/**
- * To so many.
- */
-today: number, 
-/**
- * Whose prices add up to so much, US dollars per hour.
- */
-dollars_per_h_today: number, };
-export type EnvVar = { 
-/**
- * Name.
- */
-name: string, 
-/**
- * Value, stored as it is; `null`: the keychain has it, under `env:NAME`. Refused where the name reads like a secret.
- */
-value: string | null, };
-export type RolloutRequest = { 
-/**
- * So many new ones, in place of nobody.
- */
-count: number, 
-/**
- * Replaces these.
- */
-ids: Array<string>, 
-/**
- * Replaces everybody who was rented before then.
- */
-rented_before: string | null, 
-/**
- * Which offers.
- */
-market: OffersRequest, 
-/**
- * These alone.
- */
-offer_ids: Array<number>, 
-/**
- * Straight from vast.ai with this image; through the manager, with its own, where not given.
- */
-image: string | null, 
-/**
- * What the container runs at its start.
- */
-onstart: string | null, 
-/**
- * Its environment.
- */
-env: Array<EnvVar>, 
-/**
- * Proofs per hour below which the manager kills it.
- */
-min_rate: number | null, 
-/**
- * What a proof may cost, US dollars: the minimum rate of each follows from its price.
- */
-dollars_per_proof_max: number | null, 
-/**
- * New ones on their way at a time; 1 where not given.
- */
-at_once: number | null, 
-/**
- * What new ones may cost while what they replace is still there, US dollars per hour; of a deployment, all of them.
- */
-extra_dollars_per_h: number, 
-/**
- * Longest time until one runs, seconds; two and a half hours where not given, as long as the manager's own timers allow.
- */
-running_within_s: number | null, 
-/**
- * Hours that the credit has to last at the new price; 6 where not given.
- */
-credit_lasts_h: number | null, 
-/**
- * Why, for the journal.
- */
-why: string | null, };
-export type RolloutPlan = { 
-/**
- * Begins it, once, within two minutes; `null` where it cannot be begun.
- */
-token: string | null, 
-/**
- * In a sentence.
- */
-sentence: string, 
-/**
- * Whom it replaces, oldest first.
- */
-replaces: Array<PlanStep>, 
-/**
- * The offers that would be taken now; they may be gone when their turn comes.
- */
-offers: Array<OfferView>, 
-/**
- * What these cost together, US dollars per hour, as far as prices were told.
- */
-dollars_per_h: number | null, 
-/**
- * What should be known before.
- */
-notes: Array<string>, 
-/**
- * Why it cannot be begun.
- */
-refused: string | null, 
-/**
- * What has to be typed to confirm it.
- */
-confirm_with: string | null, 
-/**
- * The fleet is read-only.
- */
-read_only: boolean, };
-export type RolloutName = { 
-/**
- * Its name.
- */
-name: string, };
-export type Rollouts = { 
-/**
- * They.
- */
-rollouts: Array<RolloutView>, };
-export type RolloutView = { 
-/**
- * Name.
- */
-name: string, 
-/**
- * `deploy` or `replace`.
- */
-kind: string, 
-/**
- * `going`, `paused` or `ended`.
- */
-state: string, 
-/**
- * A process takes its steps; false where that one was ended and somebody has to resume it.
- */
-alive: boolean, 
-/**
- * Why it is in that state.
- */
-says: string, 
-/**
- * When it was asked for.
- */
-at: string, 
-/**
- * Why.
- */
-why: string, 
-/**
- * What new ones may cost while what they replace is still there, US dollars per hour.
- */
-extra_dollars_per_h_max: number, 
-/**
- * What they cost so: each what is billed, or what was offered where that is more or no bill is known yet.
- */
-extra_dollars_per_h: number, 
-/**
- * It was a simulation.
- */
-simulated: boolean, 
-/**
- * Each.
- */
-items: Array<RolloutItemView>, };
-export type RolloutItemView = { 
-/**
- * Whom it replaces.
- */
-old: string | null, 
-/**
- * `waiting`, `ordering`, `coming`, `retiring`, `done`, `failed` or `left`.
- */
-state: string, 
-/**
- * Since when.
- */
-at: string, 
-/**
- * What happened last.
- */
-text: string, 
-/**
- * Label that it was ordered with.
- */
-label: string | null, 
-/**
- * Machine.
- */
-machine_id: number | null, 
-/**
- * vast.ai's number of the new one.
- */
-vast_id: number | null, 
-/**
- * Its price as it was offered, US dollars per hour.
- */
-dollars_per_h: number | null, 
-/**
- * What vast.ai bills for it, US dollars per hour; `null` where that is not known yet.
- */
-billed_dollars_per_h: number | null, };
-export type PlanRequest = { 
-/**
- * `kill`, `destroy`, `stop`, `start`, `reboot`, `label`, `ban` or `unban`.
- */
-deed: string, 
-/**
- * Instances (ids, unique prefixes, vast.ai numbers or labels), rentals by number; of `unban` machines.
- */
-ids: Array<string>, 
-/**
- * The label; the reason of a ban.
- */
-text: string | null, 
-/**
- * Why, for the journal.
- */
-why: string | null, };
-export type PlanView = { 
-/**
- * Carries it out, once, within two minutes; `null` where nothing can be done now.
- */
-token: string | null, 
-/**
- * What is done.
- */
-deed: string, 
-/**
- * In a sentence.
- */
-sentence: string, 
-/**
- * Each step.
- */
-steps: Array<PlanStep>, 
-/**
- * What it saves, US dollars per hour, as far as prices were told; negative: what it costs more.
- */
-saves_dollars_per_h: number | null, 
-/**
- * What is destroyed does not come back.
- */
-destructive: boolean, 
-/**
- * What has to be typed to confirm it; `null`: nothing.
- */
-confirm_with: string | null, 
-/**
- * The fleet is read-only: nothing can be carried out until that is switched off.
- */
-read_only: boolean, };
-export type PlanStep = { 
-/**
- * To whom.
- */
-id: string, 
-/**
- * Where it is now, what it is.
- */
-is_now: string, 
-/**
- * What will happen.
- */
-what: string, 
-/**
- * What will be lost with it.
- */
-lost: string | null, 
-/**
- * What else it hits, where that is more than what it says.
- */
-warning: string | null, 
-/**
- * Why this step is left out; the others are not.
- */
-refused: string | null, 
-/**
- * Its price, US dollars per hour.
- */
-dollars_per_h: number | null, 
-/**
- * The account of vast.ai's that lists its rental and that the deed goes to; `null` where none does, or none is asked.
- */
-account: string | null, };
-export type CarryOut = { 
-/**
- * Its token.
- */
-token: string, 
-/**
- * What was typed to confirm it.
- */
-confirmation: string | null, 
-/**
- * Why, for the journal, in place of what the plan was asked with. It changes nothing of the plan.
- */
-why: string | null, };
-export type AllowActing = { 
-/**
- * Whether.
- */
-allow: boolean, 
-/**
- * For how long, seconds (60 to 14,400); 900 where not given. It is read-only again by itself.
- */
-for_s: number | null, 
-/**
- * Not write access: whether rules and `dwellctl` may act on it at any time. That is allowed only during write access.
- */
-standing: boolean, };
-export type Acts = { 
-/**
- * The fleet that is watched may be acted on.
- */
-may_act: boolean, 
-/**
- * For how long still, seconds; `null` where it is read-only.
- */
-write_access_left_s: number | null, 
-/**
- * Rules and `dwellctl` may act on it at any time.
- */
-standing: boolean, 
-/**
- * Rules that act on it by themselves now: followed, not dry, and allowed to.
- */
-rules_acting: number, 
-/**
- * Deeds, newest first.
- */
-acts: Array<ActView>, };
-export type ActView = { 
-/**
- * The plan that it is a step of.
- */
-plan: string, 
-/**
- * What.
- */
-deed: string, 
-/**
- * With which text.
- */
-deed_text: string | null, 
-/**
- * To whom.
- */
-target: string, 
-/**
- * The account of vast.ai's whose rental it is, where that was known.
- */
-account: string | null, 
-/**
- * Who had it done.
- */
-who: string, 
-/**
- * Why.
- */
-why: string, 
-/**
- * The fleet's manager.
- */
-fleet: string, 
-/**
- * It was a simulation.
- */
-simulated: boolean, 
-/**
- * `planned`, `sent`, `answered`, `unanswered`, `not-verified` (not yet), `refused`, `taken`, `verified` or `incident`.
- */
-phase: string, 
-/**
- * Nothing comes after it.
- */
-done: boolean, 
-/**
- * What happened last.
- */
-text: string, 
-/**
- * When it was planned.
- */
-planned_at: string, 
-/**
- * When what happened last did.
- */
-at: string, 
-/**
- * Every step.
- */
-steps: Array<ActStep>, };
-export type ActStep = { 
-/**
- * When.
- */
-at: string, 
-/**
- * Which.
- */
-phase: string, 
-/**
- * What happened.
- */
-text: string, };
-export type SpeedRequest = { 
-/**
- * Simulated seconds in a real one; 0 pauses.
- */
-speed: number, };
-export type ScenarioInfo = { 
-/**
- * Its name.
- */
-name: string, 
-/**
- * One line.
- */
-title: string, 
-/**
- * What it shows.
- */
-summary: string, 
-/**
- * Speed that suits a person.
- */
-speed: number, 
-/**
- * Meant for newcomers.
- */
-featured: boolean, };
-export type Scenarios = { 
-/**
- * They.
- */
-scenarios: Array<ScenarioInfo>, };
-export type Doctor = { 
-/**
- * One by one.
- */
-checks: Array<Check>, };
-export type Check = { 
-/**
- * What was checked.
- */
-name: string, 
-/**
- * In order.
- */
-ok: boolean, 
-/**
- * What was found.
- */
-detail: string, };
 export type Incidents = { 
 /**
  * Incidents, most pressing first.
@@ -3109,6 +1546,694 @@ file_name: string,
  * The text.
  */
 text: string, };
+export type Rule = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * Name of the fleet that it is for.
+ */
+fleet: string, 
+/**
+ * When this verdict holds: `stalled`, `invisible`, `contradicted`, `leaking`, `slow` or `gone`.
+ */
+verdict: string, 
+/**
+ * With this cause confirmed, and no other.
+ */
+cause: string, 
+/**
+ * For so long, seconds.
+ */
+for_s: number, 
+/**
+ * This is done: `kill`, `destroy`, `reboot` or `ban`.
+ */
+deed: string, 
+/**
+ * It is followed.
+ */
+on: boolean, 
+/**
+ * It only says in the journal what it would do.
+ */
+dry_run: boolean, 
+/**
+ * To so many within a day.
+ */
+per_day: number, 
+/**
+ * Whose prices add up to so much within a day, US dollars per hour.
+ */
+dollars_per_h_a_day: number, };
+export type RuleName = { 
+/**
+ * Its name.
+ */
+name: string, };
+export type Rules = { 
+/**
+ * They.
+ */
+rules: Array<RuleView>, };
+export type RuleView = { 
+/**
+ * The rule.
+ */
+rule: Rule, 
+/**
+ * To so many.
+ */
+today: number, 
+/**
+ * Whose prices add up to so much, US dollars per hour.
+ */
+dollars_per_h_today: number, };
+export type PlanRequest = { 
+/**
+ * `kill`, `destroy`, `stop`, `start`, `reboot`, `label`, `ban` or `unban`.
+ */
+deed: string, 
+/**
+ * Instances (ids, unique prefixes, vast.ai numbers or labels), rentals by number; of `unban` machines.
+ */
+ids: Array<string>, 
+/**
+ * The label; the reason of a ban.
+ */
+text: string | null, 
+/**
+ * Why, for the journal.
+ */
+why: string | null, };
+export type PlanView = { 
+/**
+ * Carries it out, once, within two minutes; `null` where nothing can be done now.
+ */
+token: string | null, 
+/**
+ * What is done.
+ */
+deed: string, 
+/**
+ * In a sentence.
+ */
+sentence: string, 
+/**
+ * Each step.
+ */
+steps: Array<PlanStep>, 
+/**
+ * What it saves, US dollars per hour, as far as prices were told; negative: what it costs more.
+ */
+saves_dollars_per_h: number | null, 
+/**
+ * What is destroyed does not come back.
+ */
+destructive: boolean, 
+/**
+ * What has to be typed to confirm it; `null`: nothing.
+ */
+confirm_with: string | null, 
+/**
+ * The fleet is read-only: nothing can be carried out until that is switched off.
+ */
+read_only: boolean, };
+export type PlanStep = { 
+/**
+ * To whom.
+ */
+id: string, 
+/**
+ * Where it is now, what it is.
+ */
+is_now: string, 
+/**
+ * What will happen.
+ */
+what: string, 
+/**
+ * What will be lost with it.
+ */
+lost: string | null, 
+/**
+ * What else it hits, where that is more than what it says.
+ */
+warning: string | null, 
+/**
+ * Why this step is left out; the others are not.
+ */
+refused: string | null, 
+/**
+ * Its price, US dollars per hour.
+ */
+dollars_per_h: number | null, 
+/**
+ * The account of vast.ai's that lists its rental and that the deed goes to; `null` where none does, or none is asked.
+ */
+account: string | null, };
+export type CarryOut = { 
+/**
+ * Its token.
+ */
+token: string, 
+/**
+ * What was typed to confirm it.
+ */
+confirmation: string | null, 
+/**
+ * Why, for the journal, in place of what the plan was asked with. It changes nothing of the plan.
+ */
+why: string | null, };
+export type AllowActing = { 
+/**
+ * Whether.
+ */
+allow: boolean, 
+/**
+ * For how long, seconds (60 to 14,400); 900 where not given. It is read-only again by itself.
+ */
+for_s: number | null, 
+/**
+ * Not write access: whether rules and `dwellctl` may act on it at any time. That is allowed only during write access.
+ */
+standing: boolean, };
+export type Acts = { 
+/**
+ * The fleet that is watched may be acted on.
+ */
+may_act: boolean, 
+/**
+ * For how long still, seconds; `null` where it is read-only.
+ */
+write_access_left_s: number | null, 
+/**
+ * Rules and `dwellctl` may act on it at any time.
+ */
+standing: boolean, 
+/**
+ * Rules that act on it by themselves now: followed, not dry, and allowed to.
+ */
+rules_acting: number, 
+/**
+ * Deeds, newest first.
+ */
+acts: Array<ActView>, };
+export type ActView = { 
+/**
+ * The plan that it is a step of.
+ */
+plan: string, 
+/**
+ * What.
+ */
+deed: string, 
+/**
+ * With which text.
+ */
+deed_text: string | null, 
+/**
+ * To whom.
+ */
+target: string, 
+/**
+ * The account of vast.ai's whose rental it is, where that was known.
+ */
+account: string | null, 
+/**
+ * Who had it done.
+ */
+who: string, 
+/**
+ * Why.
+ */
+why: string, 
+/**
+ * The fleet's manager.
+ */
+fleet: string, 
+/**
+ * It was a simulation.
+ */
+simulated: boolean, 
+/**
+ * `planned`, `sent`, `answered`, `unanswered`, `not-verified` (not yet), `refused`, `taken`, `verified` or `incident`.
+ */
+phase: string, 
+/**
+ * Nothing comes after it.
+ */
+done: boolean, 
+/**
+ * What happened last.
+ */
+text: string, 
+/**
+ * When it was planned.
+ */
+planned_at: string, 
+/**
+ * When what happened last did.
+ */
+at: string, 
+/**
+ * Every step.
+ */
+steps: Array<ActStep>, };
+export type ActStep = { 
+/**
+ * When.
+ */
+at: string, 
+/**
+ * Which.
+ */
+phase: string, 
+/**
+ * What happened.
+ */
+text: string, };
+export type EnvVar = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * Value, stored as it is; `null`: the keychain has it, under `env:NAME`. Refused where the name reads like a secret.
+ */
+value: string | null, };
+export type RolloutRequest = { 
+/**
+ * So many new ones, in place of nobody.
+ */
+count: number, 
+/**
+ * Replaces these.
+ */
+ids: Array<string>, 
+/**
+ * Replaces everybody who was rented before then.
+ */
+rented_before: string | null, 
+/**
+ * Which offers.
+ */
+market: OffersRequest, 
+/**
+ * These alone.
+ */
+offer_ids: Array<number>, 
+/**
+ * Straight from vast.ai with this image; through the manager, with its own, where not given.
+ */
+image: string | null, 
+/**
+ * What the container runs at its start.
+ */
+onstart: string | null, 
+/**
+ * Its environment.
+ */
+env: Array<EnvVar>, 
+/**
+ * Proofs per hour below which the manager kills it.
+ */
+min_rate: number | null, 
+/**
+ * What a proof may cost, US dollars: the minimum rate of each follows from its price.
+ */
+dollars_per_proof_max: number | null, 
+/**
+ * New ones on their way at a time; 1 where not given.
+ */
+at_once: number | null, 
+/**
+ * What new ones may cost while what they replace is still there, US dollars per hour; of a deployment, all of them.
+ */
+extra_dollars_per_h: number, 
+/**
+ * Longest time until one runs, seconds; two and a half hours where not given, as long as the manager's own timers allow.
+ */
+running_within_s: number | null, 
+/**
+ * Hours that the credit has to last at the new price; 6 where not given.
+ */
+credit_lasts_h: number | null, 
+/**
+ * Why, for the journal.
+ */
+why: string | null, };
+export type RolloutPlan = { 
+/**
+ * Begins it, once, within two minutes; `null` where it cannot be begun.
+ */
+token: string | null, 
+/**
+ * In a sentence.
+ */
+sentence: string, 
+/**
+ * Whom it replaces, oldest first.
+ */
+replaces: Array<PlanStep>, 
+/**
+ * The offers that would be taken now; they may be gone when their turn comes.
+ */
+offers: Array<OfferView>, 
+/**
+ * What these cost together, US dollars per hour, as far as prices were told.
+ */
+dollars_per_h: number | null, 
+/**
+ * What should be known before.
+ */
+notes: Array<string>, 
+/**
+ * Why it cannot be begun.
+ */
+refused: string | null, 
+/**
+ * What has to be typed to confirm it.
+ */
+confirm_with: string | null, 
+/**
+ * The fleet is read-only.
+ */
+read_only: boolean, };
+export type RolloutName = { 
+/**
+ * Its name.
+ */
+name: string, };
+export type Rollouts = { 
+/**
+ * They.
+ */
+rollouts: Array<RolloutView>, };
+export type RolloutView = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * `deploy` or `replace`.
+ */
+kind: string, 
+/**
+ * `going`, `paused` or `ended`.
+ */
+state: string, 
+/**
+ * A process takes its steps; false where that one was ended and somebody has to resume it.
+ */
+alive: boolean, 
+/**
+ * Why it is in that state.
+ */
+says: string, 
+/**
+ * When it was asked for.
+ */
+at: string, 
+/**
+ * Why.
+ */
+why: string, 
+/**
+ * What new ones may cost while what they replace is still there, US dollars per hour.
+ */
+extra_dollars_per_h_max: number, 
+/**
+ * What they cost so: each what is billed, or what was offered where that is more or no bill is known yet.
+ */
+extra_dollars_per_h: number, 
+/**
+ * It was a simulation.
+ */
+simulated: boolean, 
+/**
+ * Each.
+ */
+items: Array<RolloutItemView>, };
+export type RolloutItemView = { 
+/**
+ * Whom it replaces.
+ */
+old: string | null, 
+/**
+ * `waiting`, `ordering`, `coming`, `retiring`, `done`, `failed` or `left`.
+ */
+state: string, 
+/**
+ * Since when.
+ */
+at: string, 
+/**
+ * What happened last.
+ */
+text: string, 
+/**
+ * Label that it was ordered with.
+ */
+label: string | null, 
+/**
+ * Machine.
+ */
+machine_id: number | null, 
+/**
+ * vast.ai's number of the new one.
+ */
+vast_id: number | null, 
+/**
+ * Its price as it was offered, US dollars per hour.
+ */
+dollars_per_h: number | null, 
+/**
+ * What vast.ai bills for it, US dollars per hour; `null` where that is not known yet.
+ */
+billed_dollars_per_h: number | null, };
+export type Needs = { 
+/**
+ * Memory of one card, GB: more than that.
+ */
+gpu_ram_gb: number | null, 
+/**
+ * Memory of the rented share of the host, GB.
+ */
+ram_gb: number | null, 
+/**
+ * Hardware threads: more than that.
+ */
+cpu_threads: number | null, 
+/**
+ * Download, Mbit/s: more than that.
+ */
+inet_down_mbps: number | null, 
+/**
+ * CUDA that its driver has to support.
+ */
+cuda: number | null, 
+/**
+ * Oldest driver, e.g. `570.133`.
+ */
+driver: string | null, 
+/**
+ * Compute capabilities that the image was built for, times 100: 860 is sm_86. Empty: all.
+ */
+compute_caps: Array<number>, };
+export type OffersRequest = { 
+/**
+ * Filters in the language of vast.ai's own client, e.g. `gpu_name=RTX_4090 dph<=0.5`, instead of those that follow from
+ * the needs.
+ */
+filter: string | null, 
+/**
+ * Card model.
+ */
+gpu: string | null, 
+/**
+ * Exactly so many cards.
+ */
+cards: number | null, 
+/**
+ * Highest price, US dollars per hour.
+ */
+dollars_per_h_max: number | null, 
+/**
+ * Disk, GB; the price includes it. 250 where not given.
+ */
+disk_gb: number | null, 
+/**
+ * What the image needs; what the manager itself asks for where not given.
+ */
+needs: Needs | null, 
+/**
+ * Offers that do not fit the needs are asked for as well, and told with why.
+ */
+all: boolean, 
+/**
+ * At most so many; 64 where not given.
+ */
+limit: number | null, };
+export type OffersView = { 
+/**
+ * Who was asked: `vast.ai` or `manager`.
+ */
+source: string, 
+/**
+ * With which filters.
+ */
+filter: string, 
+/**
+ * Disk that the prices include, GB; `null` where the manager's own counts.
+ */
+disk_gb: number | null, 
+/**
+ * What the image needs.
+ */
+needs: Needs, 
+/**
+ * Those that can work, cheapest proofs first; then the others.
+ */
+offers: Array<OfferView>, 
+/**
+ * What could not be asked.
+ */
+notes: Array<string>, 
+/**
+ * When they were asked for, on the operator's clock.
+ */
+at: string, };
+export type OfferView = { 
+/**
+ * Number to rent it by; good for minutes.
+ */
+id: number, 
+/**
+ * Machine.
+ */
+machine_id: number | null, 
+/**
+ * Host.
+ */
+host_id: number | null, 
+/**
+ * Card model.
+ */
+gpu_name: string | null, 
+/**
+ * Cards.
+ */
+num_gpus: number | null, 
+/**
+ * Memory of one card, GB.
+ */
+gpu_ram_gb: number | null, 
+/**
+ * Memory of the offered share of the host, GB.
+ */
+ram_gb: number | null, 
+/**
+ * Hardware threads.
+ */
+cpu_threads: number | null, 
+/**
+ * Copies to the card as vast.ai measured them, GB/s.
+ */
+pcie_gb_s: number | null, 
+/**
+ * Download, Mbit/s.
+ */
+inet_down_mbps: number | null, 
+/**
+ * Newest CUDA that its driver supports.
+ */
+cuda_max: number | null, 
+/**
+ * Compute capability times 100.
+ */
+compute_cap: number | null, 
+/**
+ * Driver.
+ */
+driver_version: string | null, 
+/**
+ * Place.
+ */
+geolocation: string | null, 
+/**
+ * Price, US dollars per hour.
+ */
+dollars_per_h: number | null, 
+/**
+ * Time left for which it is offered, seconds.
+ */
+lasts_s: number | null, 
+/**
+ * Share of time that it was up, 0 to 1.
+ */
+reliability: number | null, 
+/**
+ * What it would prove, proofs per hour.
+ */
+proofs_per_h: number | null, 
+/**
+ * From.
+ */
+proofs_per_h_least: number | null, 
+/**
+ * To.
+ */
+proofs_per_h_most: number | null, 
+/**
+ * What that rests on: `machine`, `same-cards` or `model`.
+ */
+basis: string | null, 
+/**
+ * The same in words.
+ */
+basis_words: string | null, 
+/**
+ * What limits it, by the model.
+ */
+limited_by: string | null, 
+/**
+ * Price of a proof, US dollars.
+ */
+dollars_per_proof: number | null, 
+/**
+ * Median time from the rental to `running`, seconds; the first proof itself is told by nobody.
+ */
+until_running_s: number | null, 
+/**
+ * What that rests on.
+ */
+until_running_of: string | null, 
+/**
+ * What the time until then costs, US dollars.
+ */
+dollars_before_running: number | null, 
+/**
+ * Rentals of this machine that were watched.
+ */
+rented_before: number, 
+/**
+ * Of these: proved.
+ */
+proved_before: number, 
+/**
+ * Of these: were flagged as stuck.
+ */
+stuck_before: number, 
+/**
+ * Why the manager's list of bad hosts has it.
+ */
+banned: string | null, 
+/**
+ * Why it cannot work; empty: nothing speaks against it.
+ */
+why_not: Array<string>, };
 export type Accounts = { 
 /**
  * They.
@@ -3271,6 +2396,554 @@ state: string,
  * vast.ai's number, by the manager.
  */
 vast_id: number | null, };
+export type ImportKey = { 
+/**
+ * A name for the account.
+ */
+name: string, 
+/**
+ * Keep it in this process alone instead of the keychain.
+ */
+session_only: boolean, };
+export type AccountName = { 
+/**
+ * Its name.
+ */
+name: string, };
+export type Account = { 
+/**
+ * The operator's name for it.
+ */
+name: string, 
+/**
+ * Where its key is, or why it cannot be had.
+ */
+state: string, };
+export type RentedBefore = { 
+/**
+ * The date.
+ */
+before: string, };
+export type Rented = { 
+/**
+ * They, oldest first.
+ */
+instances: Array<RentedView>, 
+/**
+ * Alive in all.
+ */
+alive: number, 
+/**
+ * Of those: it is not told when they were rented.
+ */
+not_told: number, };
+export type RentedView = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * State.
+ */
+state: string, 
+/**
+ * When.
+ */
+rented_at: string, 
+/**
+ * Image, as vast.ai's status names it.
+ */
+image: string | null, 
+/**
+ * Flag.
+ */
+flag: string | null, };
+export type LogRequest = { 
+/**
+ * The instance; `null` for the manager's own log.
+ */
+id: string | null, 
+/**
+ * Only this source.
+ */
+source: string | null, 
+/**
+ * Only lines kept after this one.
+ */
+after: number | null, 
+/**
+ * Only lines kept before this one.
+ */
+before: number | null, 
+/**
+ * Only lines that contain this text, letter case ignored.
+ */
+contains: string | null, 
+/**
+ * The newest so many, given oldest first; 1000 where not given, 10000 at most.
+ */
+limit: number | null, };
+export type LogPage = { 
+/**
+ * The lines, oldest first.
+ */
+lines: Array<LogLineView>, 
+/**
+ * Sources with how many lines are kept of each.
+ */
+sources: Array<SourceCount>, 
+/**
+ * Start of the manager's present run: lines from before are gone from the manager.
+ */
+manager_started_at: string | null, 
+/**
+ * Known words in these lines, newest first; of the manager's own log only.
+ */
+said: Array<SaidView>, 
+/**
+ * What the silence means, where the log is silent.
+ */
+silence: SilenceView | null, 
+/**
+ * When the log was last read, on the manager's clock; `null` where it was not.
+ */
+read_at: string | null, };
+export type LogLineView = { 
+/**
+ * Place in the archive.
+ */
+id: number, 
+/**
+ * Source.
+ */
+source: string, 
+/**
+ * Arrival at the manager, not the time of writing.
+ */
+at: string, 
+/**
+ * The line; hostile text, cut to 16 KiB.
+ */
+text: string, 
+/**
+ * Bytes cut off it.
+ */
+cut_bytes: number, 
+/**
+ * From before the manager's present run: only Dwell still has it.
+ */
+kept_from_before: boolean, 
+/**
+ * Lines may be missing just before it.
+ */
+after_gap: boolean, };
+export type SourceCount = { 
+/**
+ * The source.
+ */
+source: string, 
+/**
+ * Lines kept.
+ */
+lines: number, };
+export type SearchLogs = { 
+/**
+ * Whole words, all of them; `word*` for a beginning; in quotation marks as they are.
+ */
+words: string, 
+/**
+ * Only this instance's.
+ */
+instance: string | null, 
+/**
+ * Only this source.
+ */
+source: string | null, 
+/**
+ * Only from then on.
+ */
+since: string | null, 
+/**
+ * Only before then.
+ */
+until: string | null, 
+/**
+ * The next page: only what was kept before this line.
+ */
+before: number | null, 
+/**
+ * The newest so many; 200 where not given.
+ */
+limit: number | null, };
+export type FoundLogs = { 
+/**
+ * They.
+ */
+lines: Array<FoundLog>, 
+/**
+ * Set where there is more: ask again with `before`.
+ */
+go_on_before: number | null, };
+export type FoundLog = { 
+/**
+ * Place in the archive.
+ */
+id: number, 
+/**
+ * Whose; `null` for the manager's own log.
+ */
+instance: string | null, 
+/**
+ * Its source.
+ */
+source: string, 
+/**
+ * When, on the manager's clock.
+ */
+at: string, 
+/**
+ * The line.
+ */
+text: string, };
+export type ExportHistory = { 
+/**
+ * `instances`, `transitions`, `gauges`, `benchmarks`, `flags` or `logs`.
+ */
+table: string, 
+/**
+ * `csv`, `json` (one object a line) or `parquet`.
+ */
+format: string, 
+/**
+ * From then on.
+ */
+since: string | null, 
+/**
+ * Before then.
+ */
+until: string | null, };
+export type ExportedFile = { 
+/**
+ * Where it is.
+ */
+path: string, 
+/**
+ * Rows in it.
+ */
+rows: number, };
+export type ChartList = { 
+/**
+ * Charts.
+ */
+charts: Array<ChartInfo>, 
+/**
+ * When the fleet was first watched, on the manager's clock.
+ */
+begins: string | null, 
+/**
+ * Bytes that history uses.
+ */
+history_bytes: number, };
+export type ChartInfo = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Its title.
+ */
+title: string, 
+/**
+ * What it shows, and what its numbers rest on.
+ */
+about: string, 
+/**
+ * What it can be split by: `nothing`, `gpu`, `image`, `region`, `machine`; empty where it is not split.
+ */
+by: Array<string>, 
+/**
+ * It is of one state on the way to `running`.
+ */
+of_a_state: boolean, 
+/**
+ * It is of one instance.
+ */
+of_an_instance: boolean, };
+export type ChartRequest = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Of the last so many seconds.
+ */
+last_s: number | null, 
+/**
+ * From then on, on the manager's clock; counts before `last_s`. Without either: all there is.
+ */
+since: string | null, 
+/**
+ * Until then; until now where not given.
+ */
+until: string | null, 
+/**
+ * What it is split by.
+ */
+by: string | null, 
+/**
+ * The state, for charts of a state; `params_done` where not given.
+ */
+state: string | null, 
+/**
+ * The instance, for charts of one.
+ */
+instance: string | null, 
+/**
+ * Pixels.
+ */
+width: number, 
+/**
+ * Pixels.
+ */
+height: number, 
+/**
+ * Light on dark.
+ */
+dark: boolean, };
+export type ChartView = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * Its title.
+ */
+title: string, 
+/**
+ * What it shows, in a sentence.
+ */
+sentence: string, 
+/**
+ * What its numbers rest on, and what they leave out.
+ */
+notes: Array<string>, 
+/**
+ * There is nothing to draw; `sentence` says why.
+ */
+empty: boolean, 
+/**
+ * The plot, as SVG.
+ */
+svg: string, 
+/**
+ * Where values are in it, panel by panel.
+ */
+plots: Array<PlotView>, 
+/**
+ * The x axis: `time` (seconds since the epoch), or a quantity.
+ */
+x_kind: string, 
+/**
+ * Least x.
+ */
+x_from: number, 
+/**
+ * Greatest x.
+ */
+x_to: number, 
+/**
+ * The time that is shown.
+ */
+since: string, 
+/**
+ * Its end.
+ */
+until: string, 
+/**
+ * Names with their colours.
+ */
+legend: Array<LegendEntry>, 
+/**
+ * Names of the numbers of a reading.
+ */
+columns: Array<string>, 
+/**
+ * The numbers, in order of x (of y where `readings_down`).
+ */
+readings: Array<Reading>, 
+/**
+ * Readings are one below the other: rows of a chart of groups.
+ */
+readings_down: boolean, 
+/**
+ * A reading can be asked who is behind it.
+ */
+has_behind: boolean, };
+export type PlotView = { 
+/**
+ * Left edge.
+ */
+left: number, 
+/**
+ * Upper edge.
+ */
+top: number, 
+/**
+ * Width.
+ */
+width: number, 
+/**
+ * Height.
+ */
+height: number, };
+export type LegendEntry = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * `#rrggbb`.
+ */
+colour: string, };
+export type Reading = { 
+/**
+ * Where it begins, on the axis that it is along.
+ */
+from: number, 
+/**
+ * Where it ends.
+ */
+to: number, 
+/**
+ * What it is of: a time, a group.
+ */
+label: string, 
+/**
+ * Numbers with their units, as in `columns`; a dash where it is not known.
+ */
+cells: Array<string>, };
+export type ChartBehind = { 
+/**
+ * The chart.
+ */
+chart: ChartRequest, 
+/**
+ * Where the reading begins.
+ */
+from: number, 
+/**
+ * Where it ends.
+ */
+to: number, 
+/**
+ * Only this group.
+ */
+group: string | null, };
+export type Behind = { 
+/**
+ * Instances, at most 200.
+ */
+instances: Array<BehindRow>, 
+/**
+ * How many there are in all.
+ */
+all: number, };
+export type BehindRow = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Card model with its count.
+ */
+gpu: string | null, 
+/**
+ * Machine.
+ */
+machine: string | null, 
+/**
+ * Place.
+ */
+region: string | null, 
+/**
+ * What it was or did then.
+ */
+was: string, };
+export type SaveChart = { 
+/**
+ * Which.
+ */
+chart: ChartRequest, 
+/**
+ * `svg`, `png`, `csv` or `json`.
+ */
+format: string, };
+export type HistorySummary = { 
+/**
+ * From then on.
+ */
+since: string, 
+/**
+ * Until then.
+ */
+until: string, 
+/**
+ * Seconds of it in which the fleet was watched and answered; means are over these.
+ */
+watched_s: number, 
+/**
+ * What it is split by.
+ */
+by: string, 
+/**
+ * Groups, most dollars first.
+ */
+groups: Array<SummaryRow>, };
+export type SummaryRow = { 
+/**
+ * Its name.
+ */
+group: string, 
+/**
+ * Instances that were there at any time.
+ */
+instances: number, 
+/**
+ * Mean of what the running ones make by their own benchmarks; `null` where none was told.
+ */
+proofs_per_h: number | null, 
+/**
+ * Mean US dollars per hour; `null` where no price was told.
+ */
+dollars_per_h: number | null, 
+/**
+ * Of these, on the way to running.
+ */
+waiting_dollars_per_h: number | null, 
+/**
+ * All dollars over all proofs.
+ */
+dollars_per_proof: number | null, 
+/**
+ * Half of the rentals that began in this time were running after so many seconds.
+ */
+until_running_median_s: number | null, 
+/**
+ * Rentals that began in this time.
+ */
+rented: number, 
+/**
+ * Of these, running at any time.
+ */
+got_running: number, 
+/**
+ * Killed in this time.
+ */
+killed: number, 
+/**
+ * Instances whose price or benchmark rate was not told: the sums are too low by these.
+ */
+not_told: number, };
 export type BenchCards = { 
 /**
  * Cards of this machine.
@@ -3624,93 +3297,420 @@ at_s: number,
  * Rate against the first window.
  */
 rate: number, };
-export type ImportKey = { 
+export type Drills = { 
 /**
- * A name for the account.
+ * What can be played, by group and title.
+ */
+drills: Array<DrillInfo>, 
+/**
+ * What was played, newest first.
+ */
+past: Array<PastDrill>, };
+export type DrillInfo = { 
+/**
+ * The scenario's name. It can give the truth away: not shown before the end.
  */
 name: string, 
 /**
- * Keep it in this process alone instead of the keychain.
+ * What is seen, in one line.
  */
-session_only: boolean, };
-export type AccountName = { 
+title: string, 
 /**
- * Its name.
+ * `evening`, `several` or `one`.
  */
-name: string, };
-export type Account = { 
+group: string, 
 /**
- * The operator's name for it.
+ * How long it lasts, simulated seconds.
  */
-name: string, 
+duration_s: number, 
 /**
- * Where its key is, or why it cannot be had.
+ * How often it was played to its end.
  */
-state: string, };
-export type RentedBefore = { 
+plays: number, 
 /**
- * The date.
+ * Best score, 0 to 100; `null` where it was not played.
  */
-before: string, };
-export type Rented = { 
+best_score: number | null, };
+export type PastDrill = { 
 /**
- * They, oldest first.
+ * The scenario's name.
  */
-instances: Array<RentedView>, 
+scenario: string, 
 /**
- * Alive in all.
+ * Its title.
  */
-alive: number, 
+title: string, 
 /**
- * Of those: it is not told when they were rented.
+ * The seed.
  */
-not_told: number, };
-export type RentedView = { 
+seed: number, 
+/**
+ * When it ended.
+ */
+at: string, 
+/**
+ * Score, 0 to 100.
+ */
+score: number, 
+/**
+ * Instances whose cause was named rightly.
+ */
+right: number, 
+/**
+ * Instances with something to name.
+ */
+to_name: number, 
+/**
+ * What the delay cost, dollars.
+ */
+delay_dollars: number, };
+export type StartDrill = { 
+/**
+ * The scenario; any where not given.
+ */
+scenario: string | null, 
+/**
+ * The seed; another every time where not given.
+ */
+seed: number | null, };
+export type DrillView = { 
+/**
+ * What is seen, in one line.
+ */
+title: string, 
+/**
+ * Simulated time of the first screen.
+ */
+began_at: string, 
+/**
+ * Simulated time after which nothing more is to be learnt.
+ */
+ends_at: string, 
+/**
+ * What can be named.
+ */
+causes: Array<DrillCause>, 
+/**
+ * What was named so far; the latest answer about an instance counts.
+ */
+answers: Array<DrillAnswer>, 
+/**
+ * What was done so far.
+ */
+deeds: Array<DrillDeed>, 
+/**
+ * Once it has ended.
+ */
+debrief: Debrief | null, };
+export type DrillCause = { 
 /**
  * Its id.
  */
 id: string, 
 /**
- * State.
+ * Where it sits.
  */
-state: string, 
+place: string, 
 /**
- * When.
+ * What is different then.
  */
-rented_at: string, 
+what: string, };
+export type AnswerDrill = { 
 /**
- * Image, as vast.ai's status names it.
+ * The instance.
  */
-image: string | null, 
+id: string, 
 /**
- * Flag.
+ * Id of a cause, or `nothing-wrong`.
  */
-flag: string | null, };
-export type Patch = { 
+cause: string, };
+export type DrillAnswer = { 
 /**
- * Rises by one; a hole means that something was missed and all must be asked for anew.
+ * The instance.
  */
-seq: number, 
+id: string, 
 /**
- * Names the watch: another one, over another fleet or the same, has another name. What was planned in one is void in the next.
+ * Id of a cause, or `nothing-wrong`.
  */
-run: string, 
+cause: string, 
 /**
- * Everything but the instances.
+ * Simulated seconds after the first screen.
  */
-head: FleetView, 
+at_s: number, };
+export type DoInDrill = { 
 /**
- * Instances that are new or have changed.
+ * The instance.
  */
-upsert: Array<InstanceRow>, 
+id: string, 
 /**
- * Instances that are gone.
+ * `destroy` or `reboot`.
  */
-removed: Array<string>, 
+deed: string, };
+export type DrillDeed = { 
 /**
- * True where `upsert` is the whole fleet.
+ * The instance.
  */
-whole: boolean, };
+id: string, 
+/**
+ * `destroy` or `reboot`.
+ */
+deed: string, 
+/**
+ * Simulated seconds after the first screen.
+ */
+at_s: number, };
+export type Debrief = { 
+/**
+ * The scenario's name.
+ */
+scenario: string, 
+/**
+ * What it was about.
+ */
+summary: string, 
+/**
+ * The seed.
+ */
+seed: number, 
+/**
+ * Simulated time played, seconds.
+ */
+played_s: number, 
+/**
+ * Score, 0 to 100.
+ */
+score: number, 
+/**
+ * How the score comes about, one sentence a part.
+ */
+score_parts: Array<string>, 
+/**
+ * Instances whose cause was named rightly.
+ */
+right: number, 
+/**
+ * Instances with something to name.
+ */
+to_name: number, 
+/**
+ * What they cost from fault to answer, dollars.
+ */
+delay_dollars: number, 
+/**
+ * Every instance that was struck, answered or acted upon.
+ */
+instances: Array<DebriefInstance>, 
+/**
+ * What happened, oldest first.
+ */
+timeline: Array<DebriefEvent>, 
+/**
+ * What a perfect diagnosis would say and ask next.
+ */
+perfect: Array<string>, };
+export type DebriefInstance = { 
+/**
+ * Its id.
+ */
+id: string, 
+/**
+ * Faults that struck it, each with what it does.
+ */
+truth: Array<DrillCause>, 
+/**
+ * What a perfect diagnosis says of it; `null` where the scenario says nothing.
+ */
+expected_verdict: string | null, 
+/**
+ * Causes that cannot be told apart from there.
+ */
+expected_causes: Array<string>, 
+/**
+ * What was named.
+ */
+answer: string | null, 
+/**
+ * `right`, `close` (not told apart from the truth), `wrong`, `missed` or `nothing-to-name`.
+ */
+outcome: string, 
+/**
+ * Simulated seconds after the first screen.
+ */
+fault_at_s: number | null, 
+/**
+ * Its first flag that asks for a person.
+ */
+flagged_at_s: number | null, 
+/**
+ * The answer that counts.
+ */
+answered_at_s: number | null, 
+/**
+ * What it cost from fault to answer or end, dollars.
+ */
+delay_dollars: number, 
+/**
+ * It was destroyed by the player.
+ */
+destroyed: boolean, };
+export type DebriefEvent = { 
+/**
+ * Simulated seconds after the first screen.
+ */
+at_s: number, 
+/**
+ * `fault`, `flag`, `look`, `answer` or `deed`.
+ */
+kind: string, 
+/**
+ * The instance, where it is about one.
+ */
+id: string | null, 
+/**
+ * What.
+ */
+text: string, };
+export type ConnectRequest = { 
+/**
+ * The manager's address.
+ */
+address: string, 
+/**
+ * A name for it; the address where not given.
+ */
+name: string | null, 
+/**
+ * Reached through SSH: `user@host`, or an entry of the SSH configuration. The address is then as seen from there.
+ */
+ssh: string | null, };
+export type AllowProbe = { 
+/**
+ * Name of the saved fleet.
+ */
+name: string, 
+/**
+ * Allowed.
+ */
+allow: boolean, };
+export type ProbeScriptRequest = { 
+/**
+ * On which instance; `null` for the script alone.
+ */
+id: string | null, };
+export type ProbeScript = { 
+/**
+ * The script. It reads and writes nothing.
+ */
+script: string, 
+/**
+ * How it is run on one instance, as it can be pasted into a terminal; `null` where no address is known.
+ */
+by_hand: string | null, };
+export type SimulateRequest = { 
+/**
+ * Scenario.
+ */
+scenario: string, 
+/**
+ * Seed; the scenario's own where not given.
+ */
+seed: number | null, 
+/**
+ * Speed; the scenario's own where not given.
+ */
+speed: number | null, };
+export type FleetName = { 
+/**
+ * Its name.
+ */
+name: string, };
+export type Fleets = { 
+/**
+ * They.
+ */
+saved: Array<SavedFleet>, 
+/**
+ * Name of the one that is watched.
+ */
+watching: string | null, 
+/**
+ * Name of the saved one that was chosen last: a terminal looks at it where none is named.
+ */
+last: string | null, 
+/**
+ * Why the one that was asked for at the start is not.
+ */
+problem: ApiError | null, };
+export type SavedFleet = { 
+/**
+ * Name.
+ */
+name: string, 
+/**
+ * The manager's address.
+ */
+address: string, 
+/**
+ * Whom SSH goes through; the address is as seen from there.
+ */
+ssh: string | null, 
+/**
+ * Its machines may be looked at by SSH.
+ */
+allow_probe: boolean, 
+/**
+ * Rules and `dwellctl` may act on it at any time. A window has write access for a time besides, kept nowhere.
+ */
+may_act: boolean, };
+export type SpeedRequest = { 
+/**
+ * Simulated seconds in a real one; 0 pauses.
+ */
+speed: number, };
+export type ScenarioInfo = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * One line.
+ */
+title: string, 
+/**
+ * What it shows.
+ */
+summary: string, 
+/**
+ * Speed that suits a person.
+ */
+speed: number, 
+/**
+ * Meant for newcomers.
+ */
+featured: boolean, };
+export type Scenarios = { 
+/**
+ * They.
+ */
+scenarios: Array<ScenarioInfo>, };
+export type Doctor = { 
+/**
+ * One by one.
+ */
+checks: Array<Check>, };
+export type Check = { 
+/**
+ * What was checked.
+ */
+name: string, 
+/**
+ * In order.
+ */
+ok: boolean, 
+/**
+ * What was found.
+ */
+detail: string, };
 export type ApiError = { 
 /**
  * Stable kebab-case word.

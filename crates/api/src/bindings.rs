@@ -3,15 +3,15 @@
 
 use ts_rs::TS;
 
-use crate::{ApiError, COMMANDS, dto};
+use crate::{ApiError, COMMANDS, declarations};
 
 /// The text of `ui/src/api/generated.ts`.
 pub fn typescript() -> String {
     let config = ts_rs::Config::default().with_large_int("number");
     let mut text = String::from(
-        "// Made from crates/commands by `cargo xtask bindings`. Not edited by hand.\n\nimport { call } from \"../host\";\n\n",
+        "// Made from crates/api by `cargo xtask bindings`. Not edited by hand.\n\nimport { call } from \"../host\";\n\n",
     );
-    for declaration in dto::typescript(&config).into_iter().chain([<ApiError as TS>::decl(&config)]) {
+    for declaration in declarations(&config).into_iter().chain([<ApiError as TS>::decl(&config)]) {
         text.push_str("export ");
         text.push_str(&declaration);
         text.push('\n');

@@ -2,9 +2,10 @@
 
 use dwell_clients::FetchError;
 use dwell_history::HistoryError;
-use dwell_simulator::{ScenarioError, ServeError};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
+
+use crate::ConnectionError;
 
 /// A command that did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error)]
@@ -19,16 +20,22 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    pub(crate) fn new(code: &str, message: impl Into<String>) -> Self {
+    /// Of a code and a sentence. Secrets that are known to this process are taken out of it.
+    #[must_use]
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
         Self { code: code.to_owned(), message: dwell_fleet::redacted(&message.into()).into_owned(), hint: None }
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    /// The same, with what to do now.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    pub(crate) fn no_fleet() -> Self {
+    /// No fleet is watched.
+    #[must_use]
+    pub fn no_fleet() -> Self {
         Self::new("no-fleet", "no fleet is being watched").hint("connect to a manager, or try a simulated fleet")
     }
 }
@@ -83,14 +90,8 @@ impl From<HistoryError> for ApiError {
     }
 }
 
-impl From<ScenarioError> for ApiError {
-    fn from(error: ScenarioError) -> Self {
-        Self::new("bad-scenario", error.to_string())
-    }
-}
-
-impl From<ServeError> for ApiError {
-    fn from(error: ServeError) -> Self {
-        Self::new("cannot-serve", error.to_string())
+impl From<FetchError> for ConnectionError {
+    fn from(error: FetchError) -> Self {
+        Self { code: error.code.as_str().to_owned(), message: error.message }
     }
 }
