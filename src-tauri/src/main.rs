@@ -99,7 +99,7 @@ fn main() -> anyhow::Result<()> {
                 let app = handle.state::<App>();
                 // The window says what is missing; it opens in any case.
                 if let Err(error) = app.start(start).await {
-                    tracing::error!(code = error.code, %error, "nothing is being watched");
+                    tracing::error!(code = error.code.as_str(), %error, "nothing is being watched");
                 }
             });
             Ok(())

@@ -3,7 +3,7 @@
 
 use ts_rs::TS;
 
-use crate::{ApiError, COMMANDS, declarations};
+use crate::{ApiError, COMMANDS, ErrorCode, declarations};
 
 /// The text of `ui/src/api/generated.ts`.
 pub fn typescript() -> String {
@@ -11,7 +11,9 @@ pub fn typescript() -> String {
     let mut text = String::from(
         "// Made from crates/api by `cargo xtask bindings`. Not edited by hand.\n\nimport { call } from \"../host\";\n\n",
     );
-    for declaration in declarations(&config).into_iter().chain([<ApiError as TS>::decl(&config)]) {
+    for declaration in
+        declarations(&config).into_iter().chain([<ErrorCode as TS>::decl(&config), <ApiError as TS>::decl(&config)])
+    {
         text.push_str("export ");
         text.push_str(&declaration);
         text.push('\n');

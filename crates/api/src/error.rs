@@ -5,14 +5,14 @@ use dwell_history::HistoryError;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use crate::ConnectionError;
+use crate::{ConnectionError, ErrorCode};
 
 /// A command that did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS, thiserror::Error)]
 #[error("{message}")]
 pub struct ApiError {
-    /// Stable kebab-case word.
-    pub code: String,
+    /// What went wrong, for programs.
+    pub code: ErrorCode,
     /// What happened.
     pub message: String,
     /// What now, where something helps.
@@ -22,8 +22,8 @@ pub struct ApiError {
 impl ApiError {
     /// Of a code and a sentence. Secrets that are known to this process are taken out of it.
     #[must_use]
-    pub fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: dwell_fleet::redacted(&message.into()).into_owned(), hint: None }
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: dwell_fleet::redacted(&message.into()).into_owned(), hint: None }
     }
 
     /// The same, with what to do now.
@@ -36,7 +36,7 @@ impl ApiError {
     /// No fleet is watched.
     #[must_use]
     pub fn no_fleet() -> Self {
-        Self::new("no-fleet", "no fleet is being watched").hint("connect to a manager, or try a simulated fleet")
+        Self::new(ErrorCode::NoFleet, "no fleet is being watched").hint("connect to a manager, or try a simulated fleet")
     }
 }
 
@@ -75,16 +75,16 @@ impl From<FetchError> for ApiError {
             Code::SshFailed => Some("try it in a terminal: ssh -v HOST true"),
             _ => None,
         };
-        Self { code: error.code.as_str().to_owned(), message: error.message, hint: hint.map(str::to_owned) }
+        Self { code: error.code.into(), message: error.message, hint: hint.map(str::to_owned) }
     }
 }
 
 impl From<HistoryError> for ApiError {
     fn from(error: HistoryError) -> Self {
         let code = match error {
-            HistoryError::Newer { .. } => "history-newer",
-            HistoryError::Open { .. } => "history-unreadable",
-            HistoryError::Sqlite(_) => "history-failed",
+            HistoryError::Newer { .. } => ErrorCode::HistoryNewer,
+            HistoryError::Open { .. } => ErrorCode::HistoryUnreadable,
+            HistoryError::Sqlite(_) => ErrorCode::HistoryFailed,
         };
         Self::new(code, error.to_string())
     }
@@ -92,6 +92,6 @@ impl From<HistoryError> for ApiError {
 
 impl From<FetchError> for ConnectionError {
     fn from(error: FetchError) -> Self {
-        Self { code: error.code.as_str().to_owned(), message: error.message }
+        Self { code: error.code.into(), message: error.message }
     }
 }

@@ -4,6 +4,8 @@ use dwell_fleet::Timestamp;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use crate::ErrorCode;
+
 dto! {
     /// Takes nothing.
     Nothing {}
@@ -142,7 +144,7 @@ dto! {
     /// A failure of the connection.
     ConnectionError {
         /// Stable kebab-case word.
-        code: String,
+        code: ErrorCode,
         /// What happened.
         message: String,
     }

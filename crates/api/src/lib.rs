@@ -25,6 +25,7 @@ mod actions;
 mod bench;
 mod bindings;
 mod charts;
+mod code;
 mod commands;
 mod diagnosis;
 mod drills;
@@ -51,6 +52,7 @@ pub use rollouts::*;
 pub use settings::*;
 
 pub use bindings::typescript;
+pub use code::ErrorCode;
 pub use commands::{COMMANDS, CommandInfo};
 pub use error::ApiError;
 

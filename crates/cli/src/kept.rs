@@ -124,7 +124,7 @@ pub(crate) fn history(args: &Args, command: &HistoryCommand) -> anyhow::Result<E
             let archive = archive(args, simulated)?;
             // An instance may call a source whatever it likes.
             if let Some(source) = source.as_ref().filter(|source| archive.has_source(source).is_ok_and(|has| !has)) {
-                known("unknown-source", "source of a log", source, dwell_commands::LOG_SOURCES.into_iter())?;
+                known(ErrorCode::UnknownSource, "source of a log", source, dwell_commands::LOG_SOURCES.into_iter())?;
             }
             found(args, &archive, request)?;
         }

@@ -309,7 +309,7 @@ pub(crate) async fn bad_hosts(args: &Args, look: &Look) -> anyhow::Result<ExitCo
 pub(crate) async fn answers_first(args: &Args, url: &str, ssh: Option<&str>, force: bool) -> anyhow::Result<()> {
     match manager_answers(url.trim(), ssh, args.within).await {
         Ok(()) => Ok(()),
-        Err(error) if force && error.code != "bad-address" => {
+        Err(error) if force && error.code != ErrorCode::BadAddress => {
             remark(&format!("{}: {}; saved all the same", error.code, clean(&error.message)));
             Ok(())
         }
@@ -343,8 +343,7 @@ pub(crate) async fn connect(
         }
     };
     // The watch of the application is not needed: one look is made below.
-    let name =
-        fleets.watching.ok_or_else(|| ApiError { code: "bug".into(), message: "nothing is watched".into(), hint: None })?;
+    let name = fleets.watching.ok_or_else(|| ApiError::new(ErrorCode::Bug, "nothing is watched"))?;
     drop(app);
     let outcome = Look::at(Some(&name), None, args.data_dir.clone(), args.within)?.read(None).await;
     match outcome {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use dwell_commands::dto::{Needs, OfferView, OffersRequest, OffersView};
 use dwell_commands::words::duration;
-use dwell_commands::{Folder, Look, offers_of_account};
+use dwell_commands::{ErrorCode, Folder, Look, offers_of_account};
 
 use crate::args::{Args, MarketArgs};
 use crate::list::{Form, List};
@@ -39,7 +39,7 @@ pub(crate) async fn offers(args: &Args, market: &MarketArgs, all: bool, how: (Fo
         (Ok(look), Some(client)) => look.with_vast(client).offers(&request).await?,
         (Ok(look), None) => look.offers(&request).await?,
         // Nobody runs a manager yet: vast.ai alone is asked.
-        (Err(error), Some(client)) if error.code == "no-fleet" => {
+        (Err(error), Some(client)) if error.code == ErrorCode::NoFleet => {
             offers_of_account(&Folder::find(args.data_dir.clone())?, &client, &request).await?
         }
         (Err(error), _) => return Err(error.into()),

@@ -53,18 +53,46 @@ pub(crate) const NOT_VERIFIED: u8 = 5;
 /// An error as text or JSON, and the exit code for it.
 pub(crate) fn failure(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let api = error.downcast_ref::<ApiError>();
-    let code = match api.map_or("failed", |api| api.code.as_str()) {
-        "key-refused" | "too-often" | "vast-failed" | "vast-silent" | "not-vast" | "unreachable" | "timed-out" | "cut-short"
-        | "too-large" | "not-a-manager" | "unauthorised" | "refused" | "manager-failed" | "bad-address" | "no-certificates"
-        | "no-ssh" | "ssh-key-refused" | "host-key-unknown" | "host-key-changed" | "port-in-use" | "name-unknown"
-        | "ssh-refused" | "ssh-unanswered" | "ssh-failed" | "list-incomplete" => INCOMPLETE,
-        "unknown-id" | "ambiguous-id" | "no-such-instance" | "not-banned" => 4,
-        "no-fleet" | "unknown-fleet" | "bad-scenario" | "bad-filter" | "bad-key" | "unknown-account" | "unknown-state"
-        | "unknown-source" | "unknown-card" => 2,
+    let code = match api.map_or(ErrorCode::Failed, |api| api.code) {
+        ErrorCode::KeyRefused
+        | ErrorCode::TooOften
+        | ErrorCode::VastFailed
+        | ErrorCode::VastSilent
+        | ErrorCode::NotVast
+        | ErrorCode::Unreachable
+        | ErrorCode::TimedOut
+        | ErrorCode::CutShort
+        | ErrorCode::TooLarge
+        | ErrorCode::NotAManager
+        | ErrorCode::Unauthorised
+        | ErrorCode::Refused
+        | ErrorCode::ManagerFailed
+        | ErrorCode::BadAddress
+        | ErrorCode::NoCertificates
+        | ErrorCode::NoSsh
+        | ErrorCode::SshKeyRefused
+        | ErrorCode::HostKeyUnknown
+        | ErrorCode::HostKeyChanged
+        | ErrorCode::PortInUse
+        | ErrorCode::NameUnknown
+        | ErrorCode::SshRefused
+        | ErrorCode::SshUnanswered
+        | ErrorCode::SshFailed
+        | ErrorCode::ListIncomplete => INCOMPLETE,
+        ErrorCode::UnknownId | ErrorCode::AmbiguousId | ErrorCode::NoSuchInstance | ErrorCode::NotBanned => 4,
+        ErrorCode::NoFleet
+        | ErrorCode::UnknownFleet
+        | ErrorCode::BadScenario
+        | ErrorCode::BadFilter
+        | ErrorCode::BadKey
+        | ErrorCode::UnknownAccount
+        | ErrorCode::UnknownState
+        | ErrorCode::UnknownSource
+        | ErrorCode::UnknownCard => 2,
         _ => 1,
     };
     if as_json {
-        let api = api.cloned().unwrap_or(ApiError { code: "failed".into(), message: format!("{error:#}"), hint: None });
+        let api = api.cloned().unwrap_or(ApiError::new(ErrorCode::Failed, format!("{error:#}")));
         let _ = json(&serde_json::json!({ "error": api }), true);
     } else {
         remark(&format!("error: {}", clean(&format!("{error:#}"))));

@@ -44,7 +44,7 @@ pub(crate) async fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let view = look.read(None).await?;
             if let Some(state) = state {
                 let states = view.instances.iter().map(|row| row.state.as_str());
-                known("unknown-state", "state", state, dwell_commands::STATES.into_iter().chain(states))?;
+                known(ErrorCode::UnknownState, "state", state, dwell_commands::STATES.into_iter().chain(states))?;
             }
             let rows: Vec<&InstanceRow> = view
                 .instances
@@ -183,7 +183,7 @@ fn look(args: &Args) -> Result<Look, ApiError> {
 }
 
 /// Refuses a word that is none of the known ones, and lists those.
-pub(crate) fn known<'a>(code: &str, what: &str, given: &str, words: impl Iterator<Item = &'a str>) -> Result<(), ApiError> {
+pub(crate) fn known<'a>(code: ErrorCode, what: &str, given: &str, words: impl Iterator<Item = &'a str>) -> Result<(), ApiError> {
     let mut words: Vec<&str> = words.collect();
     if words.contains(&given) {
         return Ok(());
@@ -191,7 +191,7 @@ pub(crate) fn known<'a>(code: &str, what: &str, given: &str, words: impl Iterato
     let mut seen = std::collections::HashSet::new();
     words.retain(|word| seen.insert(*word));
     let message = format!("no {what} is called {given:?}");
-    Err(ApiError { code: code.to_owned(), message, hint: Some(format!("there are: {}", words.join(", "))) })
+    Err(ApiError::new(code, message).hint(format!("there are: {}", words.join(", "))))
 }
 
 fn needs_a_person(row: &InstanceRow) -> bool {
@@ -210,7 +210,9 @@ async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Resul
     let mut outage = Outage::default();
     // History can show what a manager that is gone once said; and one that is followed may come back.
     if let Err(error) = look.read(id.map(String::as_str)).await {
-        if error.code.ends_with("-id") || (look.fleet().instances.is_empty() && !wanted.follow) {
+        if matches!(error.code, ErrorCode::UnknownId | ErrorCode::AmbiguousId)
+            || (look.fleet().instances.is_empty() && !wanted.follow)
+        {
             return Err(error.into());
         }
         let has = if look.fleet().instances.is_empty() { "it is asked until it does" } else { "this is what history has" };
@@ -231,7 +233,7 @@ async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Resul
             // An instance may call a source whatever it likes: what it has written is known as well.
             let all = look.logs(&LogRequest { source: None, contains: None, limit: Some(10_000), ..request.clone() })?;
             let written = all.lines.iter().map(|line| line.source.as_str());
-            known("unknown-source", "source of a log", source, dwell_commands::LOG_SOURCES.into_iter().chain(written))?;
+            known(ErrorCode::UnknownSource, "source of a log", source, dwell_commands::LOG_SOURCES.into_iter().chain(written))?;
         }
     }
     if !wanted.follow {
@@ -257,7 +259,7 @@ async fn logs(args: &Args, id: Option<&String>, wanted: &Lines) -> anyhow::Resul
         let _ = outage.tell(&view);
         let page = match watched.logs(request.clone()).await {
             // Who is not known may be, once the manager answers.
-            Err(error) if error.code == "unknown-id" && view.connection.state != "ok" => continue,
+            Err(error) if error.code == ErrorCode::UnknownId && view.connection.state != "ok" => continue,
             page => page?,
         };
         if args.json {

@@ -7,7 +7,8 @@ use anyhow::Context;
 use dwell_commands::benchmark::calibrate::{self, Estimate, Observed};
 use dwell_commands::dto::Rentals;
 use dwell_commands::{
-    App, Described, Folder, Look, OF_ENVIRONMENT, SecretString, VastAccounts, VastClient, VastListed, forecast, observed_rates,
+    App, Described, ErrorCode, Folder, Look, OF_ENVIRONMENT, SecretString, VastAccounts, VastClient, VastListed, forecast,
+    observed_rates,
 };
 use serde_json::json;
 
@@ -96,7 +97,7 @@ pub(crate) async fn client(args: &Args, account: Option<&str>, address: Option<&
     if account.is_none() {
         match app.key_of_environment() {
             Ok((key, _)) => _ = app.add_key(OF_ENVIRONMENT, key, true).await?,
-            Err(error) if error.code == "no-key" => {}
+            Err(error) if error.code == ErrorCode::NoKey => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -113,7 +114,7 @@ pub(crate) async fn accounts(args: &Args, account: Option<&str>, address: Option
                 app.add_key(OF_ENVIRONMENT, key, true).await?;
                 account = Some(OF_ENVIRONMENT);
             }
-            Err(error) if error.code == "no-key" => {}
+            Err(error) if error.code == ErrorCode::NoKey => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -47,6 +47,9 @@ mod keychain;
 #[path = "parts/money.rs"]
 mod money;
 
+#[path = "parts/pinned.rs"]
+mod pinned;
+
 #[path = "parts/real.rs"]
 mod real;
 

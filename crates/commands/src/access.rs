@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dwell_fleet::{Timestamp, seconds_between};
 
-use crate::ApiError;
+use crate::{ApiError, ErrorCode};
 
 /// How long it lasts where nothing else is said, seconds.
 pub(crate) const ORDINARY_S: f64 = 900.0;
@@ -36,7 +36,10 @@ impl WriteAccess {
     pub(crate) fn give(&self, now: Timestamp, for_s: Option<f64>) -> Result<(), ApiError> {
         let for_s = for_s.unwrap_or(ORDINARY_S);
         if !(AT_LEAST_S..=AT_MOST_S).contains(&for_s) {
-            return Err(ApiError::new("bad-request", format!("write access lasts {AT_LEAST_S:.0} to {AT_MOST_S:.0} seconds")));
+            return Err(ApiError::new(
+                ErrorCode::BadRequest,
+                format!("write access lasts {AT_LEAST_S:.0} to {AT_MOST_S:.0} seconds"),
+            ));
         }
         self.state().given = Some((now, for_s));
         Ok(())

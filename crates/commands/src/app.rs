@@ -142,11 +142,11 @@ macro_rules! commands {
                         let request: $request = read(request)?;
                         let response: $response = self.$name(request).await?;
                         let mut value =
-                            serde_json::to_value(response).map_err(|error| ApiError::new("bug", error.to_string()))?;
+                            serde_json::to_value(response).map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string()))?;
                         dwell_clients::redact(&mut value);
                         Ok(value)
                     })*
-                    _ => Err(ApiError::new("unknown-command", format!("no command is called {name:?}"))),
+                    _ => Err(ApiError::new(ErrorCode::UnknownCommand, format!("no command is called {name:?}"))),
                 }
             }
         }
@@ -169,12 +169,13 @@ fn given(may_act: bool) -> Result<Leave, ApiError> {
 }
 
 fn unknown_form(format: &str, known: &str) -> ApiError {
-    ApiError::new("bad-request", format!("no file of the form {format:?} can be written")).hint(format!("there are: {known}"))
+    ApiError::new(ErrorCode::BadRequest, format!("no file of the form {format:?} can be written"))
+        .hint(format!("there are: {known}"))
 }
 
 fn read<T: DeserializeOwned>(request: serde_json::Value) -> Result<T, ApiError> {
     let request = if request.is_null() { serde_json::json!({}) } else { request };
-    serde_json::from_value(request).map_err(|error| ApiError::new("bad-request", error.to_string()))
+    serde_json::from_value(request).map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))
 }
 
 impl App {
@@ -369,7 +370,7 @@ impl App {
     async fn tell(&self, ask: Ask) -> Result<Nothing, ApiError> {
         let state = self.state.lock().await;
         let session = state.session.as_ref().ok_or_else(ApiError::no_fleet)?;
-        session.asks.send(ask).await.map_err(|_| ApiError::new("watch-ended", "the watch over this fleet has ended"))?;
+        session.asks.send(ask).await.map_err(|_| ApiError::new(ErrorCode::WatchEnded, "the watch over this fleet has ended"))?;
         Ok(Nothing {})
     }
 
@@ -430,7 +431,7 @@ impl App {
     pub async fn make_look(&self, request: LookRequest) -> Result<DiagnosisPage, ApiError> {
         let what = format!("looked: {}", request.check);
         let check = Check::parse(&request.check)
-            .ok_or_else(|| ApiError::new("bad-request", format!("no look is called {:?}", request.check)))?;
+            .ok_or_else(|| ApiError::new(ErrorCode::BadRequest, format!("no look is called {:?}", request.check)))?;
         let page = match self.live().await? {
             Some(mut live) if !matches!(check, Check::InstanceLog | Check::ManagerLog) => {
                 let whom = self.ask(|reply| Ask::Whom(request.id, reply)).await??;
@@ -533,7 +534,7 @@ impl App {
     pub async fn rentals(&self, _: Nothing) -> Result<Rentals, ApiError> {
         let fleet = match self.ask(Ask::Fleet).await {
             Ok(view) => Some(view),
-            Err(error) if error.code == "no-fleet" => None,
+            Err(error) if error.code == ErrorCode::NoFleet => None,
             Err(error) => return Err(error),
         };
         let served = self.state.lock().await.session.as_ref().and_then(|session| session.served.clone());
@@ -630,7 +631,7 @@ impl App {
     pub async fn note(&self, request: NoteRequest) -> Result<DiagnosisPage, ApiError> {
         let text = request.text.trim().to_owned();
         if text.is_empty() {
-            return Err(ApiError::new("bad-request", "a note needs words"));
+            return Err(ApiError::new(ErrorCode::BadRequest, "a note needs words"));
         }
         self.ask(|reply| Ask::Note(request.id, NewNote { text, cause: None }, reply)).await?
     }
@@ -647,7 +648,7 @@ impl App {
     /// A report of instances.
     pub async fn report(&self, request: ReportRequest) -> Result<Report, ApiError> {
         if !matches!(request.format.as_str(), "markdown" | "html") {
-            return Err(ApiError::new("bad-request", "a report is markdown or html"));
+            return Err(ApiError::new(ErrorCode::BadRequest, "a report is markdown or html"));
         }
         self.ask(|reply| Ask::Report(request, reply)).await?
     }
@@ -788,7 +789,7 @@ impl App {
         // Building the world plays back the days before its first screen.
         let world = tokio::task::spawn_blocking(move || World::new(scenario, seed, origin))
             .await
-            .map_err(|error| ApiError::new("bug", error.to_string()))?;
+            .map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string()))?;
         let served = Arc::new(serve(world, speed, 0, 0).await.map_err(crate::cannot_serve)?);
         let client = ManagerClient::new(&served.url(), Limits::default())?;
         let driver = Driver::new(name.to_owned(), client, History::in_memory()?, Clock::Simulated(Arc::clone(&served)))?;
@@ -798,7 +799,7 @@ impl App {
     /// Cards that can be measured.
     pub async fn bench_cards(&self, _: Nothing) -> Result<BenchCards, ApiError> {
         // Looking for a driver can take a moment.
-        tokio::task::spawn_blocking(workbench::cards).await.map_err(|error| ApiError::new("bug", error.to_string()))
+        tokio::task::spawn_blocking(workbench::cards).await.map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string()))
     }
 
     /// The benchmark that is running, and the latest record.
@@ -858,7 +859,7 @@ impl App {
             // The manager's own deeds go without an account.
             _ => match self.rentals(Nothing {}).await {
                 Ok(rentals) => Some(rentals),
-                Err(error) if error.code == "no-key" => None,
+                Err(error) if error.code == ErrorCode::NoKey => None,
                 Err(error) => return Err(error),
             },
         };
@@ -1106,7 +1107,7 @@ impl App {
         Settings::change(&self.folder, |settings| {
             if settings.still(&saved).is_none() {
                 let words = format!("the saved fleet {:?} is another one now: nothing was set", saved.name);
-                return Err(ApiError::new("other-fleet", words).hint("choose the fleet again"));
+                return Err(ApiError::new(ErrorCode::OtherFleet, words).hint("choose the fleet again"));
             }
             settings.fleets.iter_mut().filter(|fleet| fleet.name == saved.name).for_each(|fleet| fleet.may_act = allow);
             Ok(())
@@ -1136,16 +1137,16 @@ impl App {
         if let Some(manager) = manager {
             let (folder, name) = (self.folder.clone(), self.watched_name().await);
             let reading = tokio::task::spawn_blocking(move || Archive::of_watched(&folder, manager.base(), name)?.with(read));
-            return reading.await.map_err(|error| ApiError::new("bug", error.to_string()))?;
+            return reading.await.map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string()))?;
         }
         let (reply, answer) = oneshot::channel();
         let deed = KeptDeed(Box::new(move |driver| {
             let _ = reply.send(driver.with_kept(read));
         }));
         self.tell(Ask::Kept(deed)).await?;
-        answer
-            .await
-            .map_err(|_| ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again"))?
+        answer.await.map_err(|_| {
+            ApiError::new(ErrorCode::WatchEnded, "the watch over this fleet has ended").hint("choose the fleet again")
+        })?
     }
 
     async fn watched_name(&self) -> String {
@@ -1185,7 +1186,7 @@ impl App {
         let form = TableForm::named(&request.format).ok_or_else(|| unknown_form(&request.format, "csv, json, parquet"))?;
         let table = ExportTable::named(&request.table).ok_or_else(|| {
             let known: Vec<&str> = ExportTable::ALL.into_iter().map(ExportTable::as_str).collect();
-            ApiError::new("bad-request", format!("history has no {:?}", request.table))
+            ApiError::new(ErrorCode::BadRequest, format!("history has no {:?}", request.table))
                 .hint(format!("it has {}", known.join(", ")))
         })?;
         let (file, path) = self.folder.create_export(&format!("dwell-{}.{}", table.as_str(), form.ending()))?;
@@ -1222,7 +1223,7 @@ impl App {
     async fn with_drill<T>(&self, act: impl FnOnce(&mut Play) -> Result<T, ApiError>) -> Result<T, ApiError> {
         let mut state = self.state.lock().await;
         let drill = state.session.as_mut().and_then(|session| session.drill.as_mut());
-        act(drill.ok_or_else(|| ApiError::new("no-drill", "no drill is being played").hint("begin one"))?)
+        act(drill.ok_or_else(|| ApiError::new(ErrorCode::NoDrill, "no drill is being played").hint("begin one"))?)
     }
 
     async fn note_look(&self, id: &str, what: &str) {
@@ -1287,7 +1288,7 @@ impl App {
     /// Changes the speed of a simulation.
     pub async fn set_speed(&self, request: SpeedRequest) -> Result<Nothing, ApiError> {
         if !request.speed.is_finite() || request.speed < 0.0 {
-            return Err(ApiError::new("bad-request", "a speed is a number from 0 up"));
+            return Err(ApiError::new(ErrorCode::BadRequest, "a speed is a number from 0 up"));
         }
         self.tell(Ask::Speed(request.speed)).await
     }

@@ -48,8 +48,11 @@ impl Archive {
         let meant = wanted.map(|wanted| settings.meant(wanted)).transpose()?;
         let path = folder.history();
         if !path.exists() {
-            return Err(ApiError::new("no-history", format!("nothing has been kept yet: there is no {}", path.display()))
-                .hint("history begins when a fleet is watched: dwellctl watch, or the window"));
+            return Err(ApiError::new(
+                ErrorCode::NoHistory,
+                format!("nothing has been kept yet: there is no {}", path.display()),
+            )
+            .hint("history begins when a fleet is watched: dwellctl watch, or the window"));
         }
         let meant = meant.as_ref().or(saved);
         let address = meant.map(|fleet| fleet.address.as_str());
@@ -65,8 +68,11 @@ impl Archive {
             }
         };
         let Some(found) = found else {
-            return Err(ApiError::new("no-history", format!("nothing has been kept of {}", address.unwrap_or("any fleet")))
-                .hint("dwellctl history fleets lists what is kept"));
+            return Err(ApiError::new(
+                ErrorCode::NoHistory,
+                format!("nothing has been kept of {}", address.unwrap_or("any fleet")),
+            )
+            .hint("dwellctl history fleets lists what is kept"));
         };
         drop(history);
         let name = saved.map_or_else(|| found.clone(), |fleet| fleet.name.clone());
@@ -98,7 +104,7 @@ impl Archive {
         world.keep_in(history, fleet);
         world.run(lasts.as_secs_f64(), |_| {});
         let now = world.watch().fleet().manager_time_at(world.world().now());
-        let history = world.into_history().ok_or_else(|| ApiError::new("bug", "a simulated history was not kept"))??;
+        let history = world.into_history().ok_or_else(|| ApiError::new(ErrorCode::Bug, "a simulated history was not kept"))??;
         Ok(Self {
             history: history.keyed_by_rows()?,
             fleet,
@@ -134,7 +140,7 @@ impl Archive {
         });
         match select(called, wanted) {
             Ok(place) => Ok(kept[place].key),
-            Err(error) if error.code == "unknown-id" => {
+            Err(error) if error.code == ErrorCode::UnknownId => {
                 Err(ApiError { message: format!("nothing has been kept of an instance that is called {wanted:?}"), ..error })
             }
             Err(error) => Err(error),

@@ -7,7 +7,7 @@ use dwell_bench::work::rate;
 use dwell_charts::{Bar, Card, Line, Mark, Theme, Trace};
 use dwell_fleet::{Timestamp, plain_letter};
 
-use crate::ApiError;
+use crate::{ApiError, ErrorCode};
 
 /// The form of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +53,9 @@ pub fn bench_file(
     form: BenchForm,
     theme: Theme,
 ) -> Result<Vec<u8>, ApiError> {
-    let undrawn = |error: dwell_charts::DrawError| ApiError::new("not-drawn", error.to_string());
+    let undrawn = |error: dwell_charts::DrawError| ApiError::new(ErrorCode::NotDrawn, error.to_string());
     match form {
-        BenchForm::Json => serde_json::to_vec_pretty(record).map_err(|error| ApiError::new("bug", error.to_string())),
+        BenchForm::Json => serde_json::to_vec_pretty(record).map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string())),
         BenchForm::Markdown => Ok(markdown(record, fleet, at).into_bytes()),
         BenchForm::Svg => picture(record, fleet, at, theme).svg().map(String::into_bytes).map_err(undrawn),
         BenchForm::Png => Card { scale: 2, ..picture(record, fleet, at, theme) }.png().map_err(undrawn),

@@ -185,7 +185,7 @@ impl Driver {
                 Ok(runtime) => runtime.block_on(self.run(hub, asked)),
                 Err(error) => tracing::error!(%error, "cannot start watching"),
             })
-            .map_err(|error| ApiError::new("no-thread", format!("cannot start watching: {error}")))?;
+            .map_err(|error| ApiError::new(ErrorCode::NoThread, format!("cannot start watching: {error}")))?;
         Ok(asks)
     }
 
@@ -394,14 +394,16 @@ impl Driver {
             request.ids.iter().map(|id| resolve(fleet, id)).collect::<Result<_, _>>()?
         };
         if keys.is_empty() {
-            return Err(ApiError::new("nothing-to-acknowledge", "no instance was written off that is not accounted for"));
+            return Err(ApiError::new(ErrorCode::NothingToAcknowledge, "no instance was written off that is not accounted for"));
         }
         let at = fleet.manager_time_at(self.clock.now());
         let text = request.text.trim();
         for key in &keys {
             let note = Note { at, kind: NoteKind::Acknowledge, text: text.to_owned(), closing: None };
             if !self.history.add_note(self.fleet_id, *key, &note)? {
-                return Err(ApiError::new("not-kept", "this instance is not in the history yet").hint("try again in a moment"));
+                return Err(
+                    ApiError::new(ErrorCode::NotKept, "this instance is not in the history yet").hint("try again in a moment")
+                );
             }
         }
         let acknowledged = keys.into_iter().map(|key| (key, at)).collect();
@@ -540,7 +542,7 @@ impl Driver {
         let connection = self.watch.connection();
         match (&connection.failure, connection.last_ok_at) {
             (Some(failure), _) => Err(failure.clone().into()),
-            (None, None) => Err(ApiError::new("not-read-yet", "the manager has not answered yet")),
+            (None, None) => Err(ApiError::new(ErrorCode::NotReadYet, "the manager has not answered yet")),
             (None, Some(_)) => Ok(self.view()),
         }
     }
@@ -620,7 +622,7 @@ impl Driver {
     /// Makes a look, where one can be made.
     pub(crate) fn look_at(&mut self, request: &LookRequest) -> Result<DiagnosisPage, ApiError> {
         let check = Check::parse(&request.check)
-            .ok_or_else(|| ApiError::new("bad-request", format!("no look is called {:?}", request.check)))?;
+            .ok_or_else(|| ApiError::new(ErrorCode::BadRequest, format!("no look is called {:?}", request.check)))?;
         let key = resolve(self.watch.fleet(), &request.id)?;
         let vast_id = self.watch.fleet().instance(key).and_then(|instance| instance.vast_id);
         if matches!(check, Check::InstanceLog | Check::ManagerLog) {
@@ -628,9 +630,8 @@ impl Driver {
             return self.diagnosis(&request.id);
         }
         let (Clock::Simulated(served), Some(vast_id)) = (&self.clock, vast_id) else {
-            return Err(
-                ApiError::new("cannot-look", "this look cannot be made from here yet").hint("make it by hand: the page says how")
-            );
+            return Err(ApiError::new(ErrorCode::CannotLook, "this look cannot be made from here yet")
+                .hint("make it by hand: the page says how"));
         };
         let looked = served.with_world(|world| ask(world, vast_id.0, check));
         self.looked(&request.id, check, looked)
@@ -704,12 +705,12 @@ impl Driver {
         let key = resolve(self.watch.fleet(), id)?;
         let vast_id = self.watch.fleet().instance(key).and_then(|instance| instance.vast_id);
         let (Clock::Simulated(served), Some(vast_id)) = (&self.clock, vast_id) else {
-            return Err(ApiError::new("cannot-look", "its vast.ai number is not known"));
+            return Err(ApiError::new(ErrorCode::CannotLook, "its vast.ai number is not known"));
         };
         let looked = served.with_world(|world| ask(world, vast_id.0, Check::Prover));
         match looked.into_iter().next() {
             Some(Looked { answered: Answered::Prover(answer), raw }) => self.prover_seen(id, (answer, raw)),
-            _ => Err(ApiError::new("bug", "the prover was asked, and something else answered")),
+            _ => Err(ApiError::new(ErrorCode::Bug, "the prover was asked, and something else answered")),
         }
     }
 
@@ -729,7 +730,9 @@ impl Driver {
         let at = self.watch.fleet().manager_time_at(self.clock.now());
         let kept = self.history.add_note(self.fleet_id, key, &Note { at, kind, text: note.text, closing })?;
         if !kept {
-            return Err(ApiError::new("not-kept", "this instance is not in the history yet").hint("try again in a moment"));
+            return Err(
+                ApiError::new(ErrorCode::NotKept, "this instance is not in the history yet").hint("try again in a moment")
+            );
         }
         self.diagnosis(id)
     }
@@ -894,7 +897,7 @@ pub(crate) async fn ask_watch<T>(asks: &mpsc::Sender<Ask>, make: impl FnOnce(one
 }
 
 pub(crate) fn watch_ended() -> ApiError {
-    ApiError::new("watch-ended", "the watch over this fleet has ended").hint("choose the fleet again")
+    ApiError::new(ErrorCode::WatchEnded, "the watch over this fleet has ended").hint("choose the fleet again")
 }
 
 /// The lines in which known words are looked for.

@@ -7,8 +7,8 @@ use dwell_clients::{ManagerClient, VastOffer};
 use dwell_history::{History, RateRecord};
 use dwell_wire::HostPerf;
 
-use crate::ApiError;
 use crate::settings::Folder;
+use crate::{ApiError, ErrorCode};
 
 /// Benchmark rates that are looked at, newest first.
 const RATES_MAX: usize = 2_000;
@@ -53,13 +53,13 @@ pub fn this_host() -> HostFigures {
 pub fn forecast(machine: &Described) -> Result<Prediction, ApiError> {
     let model = model_of(&machine.gpu).ok_or_else(|| {
         let known: Vec<&str> = dwell_bench::cards::MODELS.iter().map(|model| model.name).collect();
-        ApiError::new("unknown-card", format!("no model of card is called {:?}", machine.gpu))
+        ApiError::new(ErrorCode::UnknownCard, format!("no model of card is called {:?}", machine.gpu))
             .hint(format!("known: {}", known.join(", ")))
     })?;
     let host =
         HostFigures { memory_gib: machine.memory_gib, cores: machine.cores, memory_gb_s: machine.memory_gb_s, core_speed: None };
     predict(&model.expected(machine.pcie_gb_s), machine.cards, &host)
-        .ok_or_else(|| ApiError::new("bad-request", "these figures make no sense: each must be above 0"))
+        .ok_or_else(|| ApiError::new(ErrorCode::BadRequest, "these figures make no sense: each must be above 0"))
 }
 
 /// What an offer would prove per hour; `None` where it does not tell enough: the card, or how fast it is fed.

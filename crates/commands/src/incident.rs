@@ -599,7 +599,7 @@ pub fn explain(id: &str) -> Result<CauseView, ApiError> {
     let cause: &Cause = cause_of(id).ok_or_else(|| {
         let near = causes().iter().map(|cause| cause.id).min_by_key(|known| strsim::damerau_levenshtein(known, id));
         let hint = near.map_or_else(String::new, |near| format!("did you mean {near}? `dwellctl explain` lists them all"));
-        ApiError::new("unknown-cause", format!("no cause is called {id:?}")).hint(hint)
+        ApiError::new(ErrorCode::UnknownCause, format!("no cause is called {id:?}")).hint(hint)
     })?;
     let channels = |fact: dwell_diagnosis::Fact| fact.kind().by.iter().map(|channel| channel.as_str().to_owned()).collect();
     let mut shows: Vec<ShownView> = cause

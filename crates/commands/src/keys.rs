@@ -13,9 +13,9 @@ use dwell_fleet::{SECRET_BYTES_MIN, keep_secret};
 use dwell_history::files;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::ApiError;
 use crate::dto::{Account, Accounts};
 use crate::settings::{Folder, Settings};
+use crate::{ApiError, ErrorCode};
 
 /// Under this name the keychain lists what is Dwell's.
 const SERVICE: &str = "dwell: vast.ai";
@@ -50,7 +50,7 @@ fn unavailable(error: &keyring::Error) -> ApiError {
         keyring::Error::BadEncoding(_) => "what the keychain has under this name is no key".to_owned(),
         _ => "the keychain cannot be used".to_owned(),
     };
-    ApiError::new("no-keychain", why)
+    ApiError::new(ErrorCode::NoKeychain, why)
         .hint("start and unlock one (on Linux: GNOME Keyring or KWallet), or use the key for one call only: VAST_API_KEY")
 }
 
@@ -113,8 +113,9 @@ pub(crate) async fn patiently<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
     within: Duration,
 ) -> Result<T, ApiError> {
-    let unanswered =
-        |why: String| ApiError::new("no-keychain", why).hint("it may be waiting for you to unlock it, or hang: start it anew");
+    let unanswered = |why: String| {
+        ApiError::new(ErrorCode::NoKeychain, why).hint("it may be waiting for you to unlock it, or hang: start it anew")
+    };
     let place =
         Place::take().ok_or_else(|| unanswered(format!("the keychain has left {WAITING_MAX} questions without an answer")))?;
     let (reply, answer) = tokio::sync::oneshot::channel();
@@ -122,10 +123,10 @@ pub(crate) async fn patiently<T: Send + 'static>(
         let _place = place;
         let _ = reply.send(work());
     });
-    asked.map_err(|error| ApiError::new("no-keychain", format!("the keychain cannot be asked: {error}")))?;
+    asked.map_err(|error| ApiError::new(ErrorCode::NoKeychain, format!("the keychain cannot be asked: {error}")))?;
     match tokio::time::timeout(within, answer).await {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(_)) => Err(ApiError::new("bug", "asking the keychain ended without an answer")),
+        Ok(Err(_)) => Err(ApiError::new(ErrorCode::Bug, "asking the keychain ended without an answer")),
         Err(_) => Err(unanswered(format!("the keychain did not answer within {} s", within.as_secs_f64()))),
     }
 }
@@ -135,7 +136,10 @@ fn checked(account: &str, key: &SecretString) -> Result<(), ApiError> {
         && account.chars().count() <= NAME_CHARACTERS_MAX
         && account.chars().all(dwell_fleet::is_plain);
     if !named {
-        return Err(ApiError::new("bad-request", format!("a name for the account has 1 to {NAME_CHARACTERS_MAX} characters")));
+        return Err(ApiError::new(
+            ErrorCode::BadRequest,
+            format!("a name for the account has 1 to {NAME_CHARACTERS_MAX} characters"),
+        ));
     }
     let key = key.expose_secret();
     let plausible =
@@ -144,7 +148,7 @@ fn checked(account: &str, key: &SecretString) -> Result<(), ApiError> {
         keep_secret(key);
         Ok(())
     } else {
-        Err(ApiError::new("bad-key", "that is no API key: it is too short, too long, or has spaces in it"))
+        Err(ApiError::new(ErrorCode::BadKey, "that is no API key: it is too short, too long, or has spaces in it"))
     }
 }
 
@@ -175,7 +179,7 @@ pub(crate) fn remove(folder: &Folder, session: &SessionKeys, account: &str) -> R
     let of_session = session.with(|keys| keys.remove(account)).is_some();
     let known = Settings::load(folder)?.vast_accounts.iter().any(|name| name == account);
     if !known && !of_session {
-        return Err(ApiError::new("unknown-account", format!("no account is called {account:?}")));
+        return Err(ApiError::new(ErrorCode::UnknownAccount, format!("no account is called {account:?}")));
     }
     if known {
         match with_entry(account, keyring_core::Entry::delete_credential) {
@@ -216,7 +220,7 @@ pub(crate) fn list(folder: &Folder, session: &SessionKeys) -> Result<Accounts, A
 
 /// No account is known at all.
 pub(crate) fn unknown() -> ApiError {
-    ApiError::new("no-key", "no key of a vast.ai account is known").hint("dwellctl keys add NAME, or keys import")
+    ApiError::new(ErrorCode::NoKey, "no key of a vast.ai account is known").hint("dwellctl keys add NAME, or keys import")
 }
 
 /// Whether there is an account at all. Does not ask the keychain: that may want a person.
@@ -236,7 +240,8 @@ pub(crate) fn key(folder: &Folder, session: &SessionKeys, account: Option<&str>)
     let accounts = Settings::load(folder)?.vast_accounts;
     let name = match account {
         Some(account) => accounts.into_iter().find(|known| known == account).ok_or_else(|| {
-            ApiError::new("unknown-account", format!("no account is called {account:?}")).hint("`dwellctl keys list` lists them")
+            ApiError::new(ErrorCode::UnknownAccount, format!("no account is called {account:?}"))
+                .hint("`dwellctl keys list` lists them")
         })?,
         None => match accounts.into_iter().next() {
             Some(first) => first,
@@ -248,8 +253,10 @@ pub(crate) fn key(folder: &Folder, session: &SessionKeys, account: Option<&str>)
             keep_secret(&key);
             Ok(Some(SecretString::from(key)))
         }
-        Err(keyring::Error::NoEntry) => Err(ApiError::new("no-key", format!("the keychain has no key of {name:?} any more"))
-            .hint("add it again: dwellctl keys add")),
+        Err(keyring::Error::NoEntry) => {
+            Err(ApiError::new(ErrorCode::NoKey, format!("the keychain has no key of {name:?} any more"))
+                .hint("add it again: dwellctl keys add"))
+        }
         Err(error) => Err(unavailable(&error)),
     }
 }
@@ -263,7 +270,7 @@ fn entry_of(variable: &str) -> String {
 pub(crate) fn set_variable(name: &str, value: &SecretString) -> Result<(), ApiError> {
     let named = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     if !named || value.expose_secret().is_empty() {
-        return Err(ApiError::new("bad-request", "a variable has letters, digits and _ in its name, and a value"));
+        return Err(ApiError::new(ErrorCode::BadRequest, "a variable has letters, digits and _ in its name, and a value"));
     }
     if !keep_secret(value.expose_secret()) {
         return Err(too_short(name));
@@ -273,7 +280,7 @@ pub(crate) fn set_variable(name: &str, value: &SecretString) -> Result<(), ApiEr
 
 /// What is taken out of everything that is written has to be longer than a word.
 fn too_short(name: &str) -> ApiError {
-    ApiError::new("bad-request", format!("the value of {name} is shorter than {SECRET_BYTES_MIN} bytes: it cannot be kept secret"))
+    ApiError::new(ErrorCode::BadRequest, format!("the value of {name} is shorter than {SECRET_BYTES_MIN} bytes: it cannot be kept secret"))
         .hint(format!(
             "Dwell takes secrets out of all that it writes, and so short a one stands in many a word: choose a longer one, or give it in the clear where it is no secret (--env {name}=VALUE)"
         ))
@@ -314,7 +321,7 @@ pub(crate) fn variable(name: &str) -> Result<SecretString, ApiError> {
     match with_entry(&entry_of(name), keyring_core::Entry::get_password) {
         Ok(value) if keep_secret(&value) => Ok(SecretString::from(value)),
         Ok(_) => Err(too_short(name)),
-        Err(keyring::Error::NoEntry) => Err(ApiError::new("no-key", format!("the keychain has no value of {name}"))
+        Err(keyring::Error::NoEntry) => Err(ApiError::new(ErrorCode::NoKey, format!("the keychain has no value of {name}"))
             .hint(format!("keep one: dwellctl keys set-env {name}"))),
         Err(error) => Err(unavailable(&error)),
     }
@@ -330,13 +337,14 @@ pub fn keep_environment_secret() {
 /// The key in `VAST_API_KEY`.
 pub(crate) fn of_environment() -> Result<(SecretString, String), ApiError> {
     let Some(key) = std::env::var_os("VAST_API_KEY").filter(|key| !key.is_empty()) else {
-        return Err(ApiError::new("no-key", "VAST_API_KEY is not set"));
+        return Err(ApiError::new(ErrorCode::NoKey, "VAST_API_KEY is not set"));
     };
     // Set and useless is not the same as not set: whoever set it means that account.
     let key = key.to_str().map(|key| SecretString::from(key.trim().to_owned()));
     let key = key.filter(|key| checked("VAST_API_KEY", key).is_ok());
-    let bad =
-        || ApiError::new("bad-key", "what VAST_API_KEY holds is no API key: it is too short, too long, or has spaces in it");
+    let bad = || {
+        ApiError::new(ErrorCode::BadKey, "what VAST_API_KEY holds is no API key: it is too short, too long, or has spaces in it")
+    };
     Ok((key.ok_or_else(|| bad().hint("set it right, or unset it to go without"))?, "VAST_API_KEY".to_owned()))
 }
 
@@ -361,7 +369,7 @@ fn others_can_read(path: &Path) -> bool {
 /// The key of vast.ai's own client, on request only: from `VAST_API_KEY`, else from its file.
 pub(crate) fn of_vastai() -> Result<(SecretString, String), ApiError> {
     match of_environment() {
-        Err(error) if error.code == "no-key" => {}
+        Err(error) if error.code == ErrorCode::NoKey => {}
         told => return told,
     }
     for path in files_of_vastai() {
@@ -372,7 +380,7 @@ pub(crate) fn of_vastai() -> Result<(SecretString, String), ApiError> {
         let open = if others_can_read(&path) { ": others can read it (close it: chmod 600)" } else { "" };
         return Ok((SecretString::from(key.trim().to_owned()), format!("{}{open}", path.display())));
     }
-    Err(ApiError::new("no-key", "neither VAST_API_KEY nor a key file of vast.ai's client was found"))
+    Err(ApiError::new(ErrorCode::NoKey, "neither VAST_API_KEY nor a key file of vast.ai's client was found"))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub use archive::Archive;
 pub use bench_export::{BenchForm, bench_file};
 pub use charts::ChartForm;
 pub use dwell_api as dto;
-pub use dwell_api::{ApiError, COMMANDS, CommandInfo, for_each_command, typescript};
+pub use dwell_api::{ApiError, COMMANDS, CommandInfo, ErrorCode, for_each_command, typescript};
 pub use dwell_bench as benchmark;
 pub use dwell_bench::predict::{Limit, Prediction};
 pub use dwell_charts::Theme;
@@ -75,12 +75,12 @@ pub use watch::{Connection, Effect, Event, Pace, Watch};
 
 /// What is wrong with a scenario, as every command tells it.
 pub fn bad_scenario(error: dwell_simulator::ScenarioError) -> ApiError {
-    ApiError::new("bad-scenario", error.to_string())
+    ApiError::new(ErrorCode::BadScenario, error.to_string())
 }
 
 /// Why a simulated fleet cannot be served, as every command tells it.
 pub fn cannot_serve(error: dwell_simulator::ServeError) -> ApiError {
-    ApiError::new("cannot-serve", error.to_string())
+    ApiError::new(ErrorCode::CannotServe, error.to_string())
 }
 
 /// The operator's clock, for shells that start something at the present time.

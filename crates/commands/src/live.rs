@@ -7,11 +7,11 @@ use dwell_clients::{ManagerClient, Ssh, VastClient, probe_by_hand};
 use dwell_diagnosis::Check;
 use dwell_fleet::look::{ProverAnswer, SshAddress, VastAnswer, VastShown};
 
-use crate::ApiError;
 use crate::ask::{Answered, Looked, container_looked, host_looked};
 use crate::drive::Clock;
 use crate::dto::ProbeScript;
 use crate::keys;
+use crate::{ApiError, ErrorCode};
 use dwell_history::files;
 
 /// Host keys of rented machines, apart from the operator's own.
@@ -85,7 +85,7 @@ impl Live {
 
     /// Asks its prover, through the manager; gives the answer as it came as well.
     pub(crate) async fn prover(&self, whom: &Whom) -> Result<(ProverAnswer, String), ApiError> {
-        let unknown = || ApiError::new("cannot-look", "the manager has no row of it to fetch the prover's status by");
+        let unknown = || ApiError::new(ErrorCode::CannotLook, "the manager has no row of it to fetch the prover's status by");
         let manager = self.manager.as_ref().ok_or_else(unknown)?;
         Ok(manager.prover(whom.uuid.as_deref().ok_or_else(unknown)?).await?)
     }
@@ -113,7 +113,7 @@ impl Live {
         let known_hosts = folder.join(KNOWN_HOSTS);
         // ssh writes it: through no link, and for this user alone.
         let opened = files::private_folder(folder).and_then(|()| files::open_private(&known_hosts));
-        opened.map_err(|error| ApiError::new("not-kept", format!("no host key can be kept: {error}")))?;
+        opened.map_err(|error| ApiError::new(ErrorCode::NotKept, format!("no host key can be kept: {error}")))?;
         let run = self.ssh.probe(number, direct.as_ref(), proxy.as_ref(), &known_hosts).await?;
         looked.extend(host_looked(run.direct, run.proxy, run.output, &run.words, Clock::System.now()));
         Ok(looked)
@@ -159,11 +159,11 @@ async fn look_in_all(clients: &[VastClient], number: u64) -> (VastAnswer, String
 }
 
 fn vast_id(whom: &Whom) -> Result<u64, ApiError> {
-    whom.vast_id.ok_or_else(|| ApiError::new("cannot-look", "its vast.ai number is not known"))
+    whom.vast_id.ok_or_else(|| ApiError::new(ErrorCode::CannotLook, "its vast.ai number is not known"))
 }
 
 fn not_allowed() -> ApiError {
-    ApiError::new("not-allowed", "looking at machines by SSH is not allowed for this fleet").hint(
+    ApiError::new(ErrorCode::NotAllowed, "looking at machines by SSH is not allowed for this fleet").hint(
         "read what it runs (dwellctl probe ID --show), then allow it: dwellctl fleets allow-probe NAME, or --allow for one call",
     )
 }

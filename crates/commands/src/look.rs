@@ -124,7 +124,7 @@ impl Planned {
 
 /// Whether a plan was not carried out because it is not what was shown any more, or is too old: it is made again, and confirmed anew.
 pub fn is_to_be_planned_again(error: &ApiError) -> bool {
-    [act::CHANGED, act::GONE].contains(&error.code.as_str())
+    [act::CHANGED, act::GONE].contains(&error.code)
 }
 
 /// Asks a manager once, and keeps nothing. `through` whom SSH goes, where it does.
@@ -153,7 +153,7 @@ impl Look {
         let folder = Folder::find(folder)?;
         let settings = Settings::load(&folder)?;
         let wanted = manager.map(str::to_owned).or_else(|| settings.watching.clone()).ok_or_else(|| {
-            ApiError::new("no-fleet", "no manager is given and none is saved")
+            ApiError::new(ErrorCode::NoFleet, "no manager is given and none is saved")
                 .hint("give --manager URL, or save one: dwellctl fleets add NAME URL")
         })?;
         let mut fleet = settings.meant(&wanted)?;
@@ -300,7 +300,7 @@ impl Look {
         let now = Clock::System.now();
         let acting = Acting::default();
         let view = acting.keep(planned.plan, planned.at)?;
-        let token = view.token.ok_or_else(|| ApiError::new("nothing-to-do", "no step of this plan can be done"))?;
+        let token = view.token.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, "no step of this plan can be done"))?;
         let plan = acting.take(&CarryOut { token, confirmation: confirmation.map(str::to_owned), why: None }, now)?;
         match self.driver.look(None).await {
             // It was planned without the manager.
@@ -359,7 +359,7 @@ impl Look {
         let acting = Acting::default();
         let view = acting.keep_rollout(planned.planned, planned.at)?;
         let refused = view.refused.clone().unwrap_or_else(|| "this plan cannot be begun".to_owned());
-        let token = view.token.ok_or_else(|| ApiError::new("cannot-begin", refused))?;
+        let token = view.token.ok_or_else(|| ApiError::new(ErrorCode::CannotBegin, refused))?;
         let request = CarryOut { token, confirmation: confirmation.map(str::to_owned), why: None };
         self.driver.look(None).await?;
         acting.begin_rollout(leave, &self.scope, &request, &self.journal()?, (now, now), &self.fleet())
@@ -380,7 +380,7 @@ impl Look {
         let watching = Watching::of(asks.downgrade());
         let acting = Acting::default();
         let running = acting.run_rollout(leave, name, Renter { hands, watching }, &journal, patience, Arc::new(may_act))?;
-        let running = running.ok_or_else(|| ApiError::new("bug", "its steps are taken already"))?;
+        let running = running.ok_or_else(|| ApiError::new(ErrorCode::Bug, "its steps are taken already"))?;
         let mut told: Option<RolloutView> = None;
         // The watch goes on for as long as its steps are taken.
         let _asks = asks;
@@ -424,7 +424,7 @@ impl Look {
             let before = settings.rules.len();
             settings.rules.retain(|it| it.name != name || it.fleet != self.fleet.name);
             match settings.rules.len() == before {
-                true => Err(ApiError::new("unknown-rule", format!("no rule of this fleet is called {name:?}"))),
+                true => Err(ApiError::new(ErrorCode::UnknownRule, format!("no rule of this fleet is called {name:?}"))),
                 false => Ok(()),
             }
         })?;

@@ -152,8 +152,9 @@ pub(crate) async fn market(
     let limit = request.limit.unwrap_or(OFFERS_ORDINARY).clamp(1, OFFERS_MOST) as usize;
     // Read here as well: what cannot be read ends as an obscure failure of the manager's client.
     let read = dwell_wire::offer_filters(&filter, dwell_wire::offer_defaults());
-    let read = read
-        .map_err(|why| ApiError::new("bad-filter", why).hint("fields and operators are those of: vastai search offers --help"))?;
+    let read = read.map_err(|why| {
+        ApiError::new(ErrorCode::BadFilter, why).hint("fields and operators are those of: vastai search offers --help")
+    })?;
     let unknown = |field: &String| format!("vast.ai's client knows no field {field:?}: the filter may find nothing by it");
     let mut notes: Vec<String> = read.unknown_fields.iter().map(unknown).collect();
     let (mut remembered_rates, mut banned) = (Vec::new(), HashMap::new());
@@ -193,7 +194,7 @@ pub(crate) async fn market(
             ("manager", offers)
         }
         (None, None) => {
-            return Err(ApiError::new("nobody-to-ask", "there is neither a manager nor a key of vast.ai")
+            return Err(ApiError::new(ErrorCode::NobodyToAsk, "there is neither a manager nor a key of vast.ai")
                 .hint("connect to a manager, or: dwellctl keys add NAME"));
         }
     };
@@ -306,7 +307,9 @@ fn checked(request: &OffersRequest) -> Result<(), ApiError> {
         ("the version of CUDA", needs.and_then(|it| it.cuda)),
     ];
     match numbers.into_iter().find_map(|(what, value)| Some((what, value.filter(|it| !(it.is_finite() && *it >= 0.0))?))) {
-        Some((what, value)) => Err(ApiError::new("bad-request", format!("{what} is a number from 0 up, and not {value}"))),
+        Some((what, value)) => {
+            Err(ApiError::new(ErrorCode::BadRequest, format!("{what} is a number from 0 up, and not {value}")))
+        }
         None => Ok(()),
     }
 }

@@ -108,7 +108,7 @@ impl Play {
 
     fn truth_of(&self, row: &InstanceRow) -> Result<Truth, ApiError> {
         let found = self.served.with_world(|world| world.truth().into_iter().rev().find(|truth| is_of(truth, row)));
-        found.ok_or_else(|| ApiError::new("unknown-id", format!("the drill has no instance {}", row.id)))
+        found.ok_or_else(|| ApiError::new(ErrorCode::UnknownId, format!("the drill has no instance {}", row.id)))
     }
 
     /// Notes that an instance was looked at; the first look of each kind counts.
@@ -124,7 +124,7 @@ impl Play {
     pub(crate) fn answer(&mut self, row: &InstanceRow, cause: &str) -> Result<(), ApiError> {
         self.still_on(self.answers.len())?;
         if cause != NOTHING_WRONG && fault_kind(cause).is_none() {
-            return Err(ApiError::new("bad-request", format!("no cause is called {cause:?}")));
+            return Err(ApiError::new(ErrorCode::BadRequest, format!("no cause is called {cause:?}")));
         }
         let truth = self.truth_of(row)?;
         let answer = DrillAnswer { id: row.id.clone(), cause: cause.to_owned(), at_s: self.at_s() };
@@ -140,7 +140,7 @@ impl Play {
         match deed {
             "destroy" => self.served.with_world(|world| world.kill(truth.vast_id, &uuid)),
             "reboot" => drop(self.served.with_world(|world| world.api_reboot(truth.vast_id, false))),
-            _ => return Err(ApiError::new("bad-request", format!("{deed:?} is neither destroy nor reboot"))),
+            _ => return Err(ApiError::new(ErrorCode::BadRequest, format!("{deed:?} is neither destroy nor reboot"))),
         }
         let done = DrillDeed { id: row.id.clone(), deed: deed.to_owned(), at_s: self.at_s() };
         self.deeds.push((done, truth.vast_id));
@@ -167,8 +167,8 @@ impl Play {
 
     fn still_on(&self, notes: usize) -> Result<(), ApiError> {
         match (self.is_over(), notes < NOTES_MAX) {
-            (true, _) => Err(ApiError::new("drill-over", "the drill has ended").hint("begin another one")),
-            (false, false) => Err(ApiError::new("drill-over", "more was noted in this drill than is kept")),
+            (true, _) => Err(ApiError::new(ErrorCode::DrillOver, "the drill has ended").hint("begin another one")),
+            (false, false) => Err(ApiError::new(ErrorCode::DrillOver, "more was noted in this drill than is kept")),
             (false, true) => Ok(()),
         }
     }
@@ -441,7 +441,7 @@ fn file(folder: &Folder) -> PathBuf {
 /// The drills that were played, newest first.
 pub(crate) fn past(folder: &Folder) -> Result<Vec<PastDrill>, ApiError> {
     let path = file(folder);
-    let trouble = |what: String| ApiError::new("drills-unreadable", format!("{}: {what}", path.display()));
+    let trouble = |what: String| ApiError::new(ErrorCode::DrillsUnreadable, format!("{}: {what}", path.display()));
     let read = files::private_file(&path).and_then(|_| files::read_regular(&path, PAST_BYTES_MAX));
     let Some(text) = read.map_err(|error| trouble(error.to_string()).hint("move the file away"))? else { return Ok(Vec::new()) };
     serde_json::from_slice(&text).map_err(|error| trouble(error.to_string()).hint("move the file away"))
@@ -453,8 +453,8 @@ pub(crate) fn keep(folder: &Folder, played: PastDrill) -> Result<(), ApiError> {
     all.insert(0, played);
     all.truncate(PAST_MAX);
     let path = file(folder);
-    let trouble = |error: std::io::Error| ApiError::new("drills-unwritable", format!("{}: {error}", path.display()));
-    let text = serde_json::to_vec_pretty(&all).map_err(|error| ApiError::new("bug", error.to_string()))?;
+    let trouble = |error: std::io::Error| ApiError::new(ErrorCode::DrillsUnwritable, format!("{}: {error}", path.display()));
+    let text = serde_json::to_vec_pretty(&all).map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string()))?;
     files::private_folder(folder.path()).and_then(|()| files::replace_private(&path, &text)).map_err(trouble)
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn of_world(world: &World) -> Told {
     let listed = match list_of_world(world) {
         Ok(listed) => listed,
         Err(status) => {
-            let error = ApiError::new("refused", format!("vast.ai answered {status}"));
+            let error = ApiError::new(ErrorCode::Refused, format!("vast.ai answered {status}"));
             return Told { error: Some(error), ..Told::default() };
         }
     };
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(rentals.accounts[0].hours_left, Some(2.0));
         // Rows of those alive that no account lists; nothing is said of them once an account could not be listed.
         assert_eq!(rentals.without_rental.len(), alive.len() - 3);
-        let refused = Told { error: Some(ApiError::new("key-refused", "no")), ..Told::default() };
+        let refused = Told { error: Some(ApiError::new(ErrorCode::KeyRefused, "no")), ..Told::default() };
         let partly = joined(vec![("a".into(), told.clone()), ("b".into(), refused)], Some(&view), at);
         assert!(!partly.complete && partly.without_rental.is_empty());
         assert_eq!(partly.accounts[1].rentals, None, "not told is not none");

@@ -4,7 +4,7 @@
 //! everywhere; where one of those that share a number or a label is alive and the others are not, that one is meant.
 //! A label that is the beginning of another's id means neither: anybody can write one.
 
-use crate::ApiError;
+use crate::{ApiError, ErrorCode};
 
 /// Candidates that an error names.
 const NAMED_MAX: usize = 10;
@@ -76,7 +76,7 @@ pub(crate) fn is_in_full(it: &Called, wanted: &str) -> bool {
 }
 
 pub(crate) fn unknown(wanted: &str) -> ApiError {
-    ApiError::new("unknown-id", format!("no instance is called {wanted:?}, and no id begins so")).hint(
+    ApiError::new(ErrorCode::UnknownId, format!("no instance is called {wanted:?}, and no id begins so")).hint(
         "dwellctl fleet lists them, dwellctl vast instances what vast.ai bills; what the manager has forgotten is not watched any more",
     )
 }
@@ -88,7 +88,7 @@ fn ambiguous(wanted: &str, found: &[(usize, Called)]) -> ApiError {
     };
     let named: Vec<String> = found.iter().take(NAMED_MAX).map(name).collect();
     let more = if found.len() > NAMED_MAX { format!(" and {} more", found.len() - NAMED_MAX) } else { String::new() };
-    ApiError::new("ambiguous-id", format!("{wanted:?} fits {} instances: {}{more}", found.len(), named.join(", ")))
+    ApiError::new(ErrorCode::AmbiguousId, format!("{wanted:?} fits {} instances: {}{more}", found.len(), named.join(", ")))
         .hint("give more of the id, or the number in full")
 }
 
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_id_its_beginning_a_number_in_full_or_a_label_means_one() {
-        let of = |wanted: &str| select(fleet(), wanted).map_err(|error| error.code);
+        let of = |wanted: &str| select(fleet(), wanted).map_err(|error| error.code.as_str());
         for (wanted, place) in [("7bec0001", 0), ("7b", 0), (" a1 ", 2), ("31000011", 1), ("C.31000010", 0), ("e9", 7)] {
             assert_eq!(of(wanted), Ok(place), "{wanted}");
         }
@@ -139,7 +139,7 @@ mod tests {
             ("nobody", "unknown-id"),
             ("C.3", "unknown-id"),
         ] {
-            assert_eq!(of(wanted), Err(code.to_owned()), "{wanted}");
+            assert_eq!(of(wanted), Err(code), "{wanted}");
         }
         let error = select(fleet(), "7").unwrap_err();
         for id in ["7bec0001", "7fff0002", "a1b20003"] {

@@ -9,8 +9,8 @@ use dwell_history::{Limits as HistoryLimits, files};
 use serde::{Deserialize, Serialize};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-use crate::ApiError;
 use crate::dto::{Rule, SavedFleet};
+use crate::{ApiError, ErrorCode};
 
 /// Where Dwell keeps its files, and where it puts those that an operator asks for.
 #[derive(Debug, Clone)]
@@ -26,7 +26,8 @@ impl Folder {
             return Ok(Self { exports: path.join("exports"), data: path });
         }
         let dirs = directories::ProjectDirs::from("", "", "dwell").ok_or_else(|| {
-            ApiError::new("no-home", "this user has no home folder to keep data in").hint("set DWELL_DATA_DIR to a folder")
+            ApiError::new(ErrorCode::NoHome, "this user has no home folder to keep data in")
+                .hint("set DWELL_DATA_DIR to a folder")
         })?;
         let downloads = directories::UserDirs::new().and_then(|user| user.download_dir().map(Path::to_owned));
         let data = dirs.data_dir().to_owned();
@@ -60,11 +61,11 @@ impl Folder {
                 Err(error) => return Err(self.unwritten(&error)),
             }
         }
-        Err(ApiError::new("not-saved", format!("{} has too many files of this name", self.exports.display())))
+        Err(ApiError::new(ErrorCode::NotSaved, format!("{} has too many files of this name", self.exports.display())))
     }
 
     fn unwritten(&self, error: &std::io::Error) -> ApiError {
-        ApiError::new("not-saved", format!("cannot write to {}: {error}", self.exports.display()))
+        ApiError::new(ErrorCode::NotSaved, format!("cannot write to {}: {error}", self.exports.display()))
     }
 
     /// The folder itself.
@@ -121,8 +122,9 @@ impl Settings {
     /// where the change is refused. Keys that this version does not know stay, as do comments.
     pub(crate) fn change<T>(folder: &Folder, how: impl FnOnce(&mut Self) -> Result<T, ApiError>) -> Result<T, ApiError> {
         let path = folder.settings();
-        let unwritable =
-            |error: std::io::Error| ApiError::new("settings-unwritable", format!("cannot write {}: {error}", path.display()));
+        let unwritable = |error: std::io::Error| {
+            ApiError::new(ErrorCode::SettingsUnwritable, format!("cannot write {}: {error}", path.display()))
+        };
         files::private_folder(folder.path()).map_err(unwritable)?;
         let _locked = files::lock(&path.with_extension("toml.lock"), files::LOCKED_WITHIN).map_err(unwritable)?;
         let before = written(folder)?;
@@ -204,7 +206,7 @@ impl Settings {
         self.fleets.iter().find(|fleet| fleet.name == name).ok_or_else(|| {
             let known: Vec<&str> = self.fleets.iter().map(|fleet| fleet.name.as_str()).collect();
             let hint = if known.is_empty() { "no fleet is saved yet".to_owned() } else { format!("saved: {}", known.join(", ")) };
-            ApiError::new("unknown-fleet", format!("no saved fleet is called {name:?}")).hint(hint)
+            ApiError::new(ErrorCode::UnknownFleet, format!("no saved fleet is called {name:?}")).hint(hint)
         })
     }
 }
@@ -278,7 +280,7 @@ pub mod text {
 }
 
 fn unreadable(path: &Path, why: &str) -> ApiError {
-    ApiError::new("settings-unreadable", format!("cannot read {}: {why}", path.display()))
+    ApiError::new(ErrorCode::SettingsUnreadable, format!("cannot read {}: {why}", path.display()))
         .hint("mend the file, or move it away to start anew")
 }
 

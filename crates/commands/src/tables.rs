@@ -14,8 +14,8 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
-use crate::ApiError;
 use crate::charts::safe_cell;
+use crate::{ApiError, ErrorCode};
 
 /// The form of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) fn write(
     form: TableForm,
     file: File,
 ) -> Result<usize, ApiError> {
-    let unwritten = |why: String| ApiError::new("not-saved", format!("the file cannot be written: {why}"));
+    let unwritten = |why: String| ApiError::new(ErrorCode::NotSaved, format!("the file cannot be written: {why}"));
     let mut rows = 0;
     let mut failure: Option<String> = None;
     // Ends the reading at the first thing that goes wrong with the writing.

@@ -130,7 +130,7 @@ fn connection_view(watch: &Watch, context: &Context) -> ConnectionView {
         error: connection
             .failure
             .as_ref()
-            .map(|failure| ConnectionError { code: failure.code.as_str().to_owned(), message: failure.message.clone() }),
+            .map(|failure| ConnectionError { code: failure.code.into(), message: failure.message.clone() }),
         last_ok_at: connection.last_ok_at,
         failing_since: connection.failing_since,
         next_try_at: connection.next_try_at,

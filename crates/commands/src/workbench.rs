@@ -117,10 +117,10 @@ impl Workbench {
             ("quick", _) => Depth::Quick,
             ("full", _) => Depth::Full,
             ("soak", Some(seconds)) if seconds > 0.0 && seconds <= SOAK_MOST_S => Depth::Soak(seconds),
-            _ => return Err(ApiError::new("bad-request", "a benchmark is quick, full, or a soak of up to a day")),
+            _ => return Err(ApiError::new(ErrorCode::BadRequest, "a benchmark is quick, full, or a soak of up to a day")),
         };
         if let Some(name) = request.simulate.iter().find(|name| Simulated::named(name).is_none()) {
-            return Err(ApiError::new("unknown-card", format!("no simulated card is called {name:?}")));
+            return Err(ApiError::new(ErrorCode::UnknownCard, format!("no simulated card is called {name:?}")));
         }
         let cards: Vec<Which> = request
             .devices
@@ -129,12 +129,12 @@ impl Workbench {
             .chain(request.simulate.iter().map(|name| Which::Simulated(name.clone())))
             .collect();
         if cards.is_empty() || cards.len() > CARDS_MAX {
-            return Err(ApiError::new("bad-request", format!("name a card to measure, and {CARDS_MAX} at most")));
+            return Err(ApiError::new(ErrorCode::BadRequest, format!("name a card to measure, and {CARDS_MAX} at most")));
         }
         let stop = {
             let mut inner = self.inner();
             if inner.running.is_some() {
-                return Err(ApiError::new("busy", "a benchmark is running: two at once would measure each other"));
+                return Err(ApiError::new(ErrorCode::Busy, "a benchmark is running: two at once would measure each other"));
             }
             let what = "Looking for the card".to_owned();
             inner.running = Some(BenchProgress { what, done: 0, of: 1, readings: Vec::new() });
@@ -146,7 +146,7 @@ impl Workbench {
             // A driver that lacks a call ends its thread, and not the application.
             let work = std::panic::AssertUnwindSafe(|| bench.measure(&cards, request.together, depth, &stop));
             let outcome = std::panic::catch_unwind(work)
-                .unwrap_or_else(|_| Err(ApiError::new("driver-failed", "the NVIDIA driver failed in the middle of it")));
+                .unwrap_or_else(|_| Err(ApiError::new(ErrorCode::DriverFailed, "the NVIDIA driver failed in the middle of it")));
             let mut inner = bench.inner();
             inner.running = None;
             match outcome {
@@ -161,7 +161,7 @@ impl Workbench {
         });
         if let Err(error) = spawned {
             self.inner().running = None;
-            return Err(ApiError::new("no-thread", format!("cannot start measuring: {error}")));
+            return Err(ApiError::new(ErrorCode::NoThread, format!("cannot start measuring: {error}")));
         }
         Ok(())
     }
@@ -192,19 +192,22 @@ impl Workbench {
             !stop.load(Ordering::Relaxed)
         };
         batch(cards, together, depth, &this_host(), &tell).map_err(|error| {
-            ApiError::new("no-card", error.to_string()).hint("measure a simulated card to see what a benchmark tells")
+            ApiError::new(ErrorCode::NoCard, error.to_string()).hint("measure a simulated card to see what a benchmark tells")
         })
     }
 
     /// One of the latest records as a file: its name, and what is in it.
     pub(crate) fn file(&self, wanted: &SaveBench) -> Result<(String, Vec<u8>), ApiError> {
         let form = BenchForm::named(&wanted.form)
-            .ok_or_else(|| ApiError::new("bad-request", "a benchmark is saved as png, svg, markdown or json"))?;
+            .ok_or_else(|| ApiError::new(ErrorCode::BadRequest, "a benchmark is saved as png, svg, markdown or json"))?;
         let theme = if wanted.theme == "dark" { Theme::Dark } else { Theme::Light };
         let inner = self.inner();
-        let latest = inner.latest.as_ref().ok_or_else(|| ApiError::new("no-record", "nothing was measured yet"))?;
-        let record =
-            latest.batch.records.get(wanted.place).ok_or_else(|| ApiError::new("no-record", "there is no such record"))?;
+        let latest = inner.latest.as_ref().ok_or_else(|| ApiError::new(ErrorCode::NoRecord, "nothing was measured yet"))?;
+        let record = latest
+            .batch
+            .records
+            .get(wanted.place)
+            .ok_or_else(|| ApiError::new(ErrorCode::NoRecord, "there is no such record"))?;
         let card: String =
             record.card.name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).take(40).collect();
         let name = format!("dwell-bench-{}-{}.{}", card.trim_matches('-'), stamp(latest.at), form.ending());
@@ -317,10 +320,10 @@ fn view(record: &Record, fleet: Option<Estimate>, at: Timestamp) -> BenchRecord 
 /// Keeps a record under its time; several of one time under their places.
 fn keep(folder: &Path, at: Timestamp, place: usize, record: &Record) -> Result<(), ApiError> {
     let path = folder.join(format!("{}-{place}.json", stamp(at)));
-    let json = serde_json::to_vec_pretty(record).map_err(|error| ApiError::new("bug", error.to_string()))?;
-    files::own_folder(folder)
-        .and_then(|()| files::replace_private(&path, &json))
-        .map_err(|error| ApiError::new("not-kept", format!("the record could not be written to {}: {error}", path.display())))
+    let json = serde_json::to_vec_pretty(record).map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string()))?;
+    files::own_folder(folder).and_then(|()| files::replace_private(&path, &json)).map_err(|error| {
+        ApiError::new(ErrorCode::NotKept, format!("the record could not be written to {}: {error}", path.display()))
+    })
 }
 
 /// Records that were kept, newest first. What cannot be read is left out.

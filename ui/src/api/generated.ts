@@ -206,7 +206,7 @@ export type ConnectionError = {
 /**
  * Stable kebab-case word.
  */
-code: string, 
+code: ErrorCode, 
 /**
  * What happened.
  */
@@ -3711,11 +3711,12 @@ ok: boolean,
  * What was found.
  */
 detail: string, };
+export type ErrorCode = "unreachable" | "timed-out" | "cut-short" | "too-large" | "not-a-manager" | "unauthorised" | "refused" | "manager-failed" | "bad-address" | "key-refused" | "too-often" | "no-such-instance" | "vast-failed" | "vast-silent" | "not-vast" | "list-incomplete" | "no-certificates" | "no-ssh" | "ssh-key-refused" | "host-key-unknown" | "host-key-changed" | "port-in-use" | "name-unknown" | "ssh-refused" | "ssh-unanswered" | "ssh-failed" | "ssh-config-broken" | "read-only" | "not-confirmed" | "plan-gone" | "plan-changed" | "too-many-plans" | "other-fleet" | "shared-rental" | "under-way" | "nothing-to-do" | "nothing-to-acknowledge" | "not-banned" | "unknown-rule" | "unknown-rollout" | "rollout-ended" | "rollout-unreadable" | "cannot-begin" | "secret-in-clear" | "no-randomness" | "no-fleet" | "unknown-fleet" | "unknown-id" | "ambiguous-id" | "unknown-state" | "unknown-source" | "unknown-cause" | "unknown-command" | "bad-request" | "bad-filter" | "watch-ended" | "not-allowed" | "cannot-look" | "nobody-to-ask" | "not-read-yet" | "not-kept" | "no-key" | "bad-key" | "unknown-account" | "no-keychain" | "bad-scenario" | "cannot-serve" | "no-drill" | "drill-over" | "drills-unreadable" | "drills-unwritable" | "unknown-chart" | "nothing-to-draw" | "not-drawn" | "not-saved" | "no-history" | "history-newer" | "history-unreadable" | "history-failed" | "settings-unreadable" | "settings-unwritable" | "no-home" | "no-card" | "unknown-card" | "no-record" | "driver-failed" | "busy" | "no-thread" | "backend-gone" | "host" | "failed" | "bug";
 export type ApiError = { 
 /**
- * Stable kebab-case word.
+ * What went wrong, for programs.
  */
-code: string, 
+code: ErrorCode, 
 /**
  * What happened.
  */

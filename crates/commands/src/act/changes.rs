@@ -3,8 +3,8 @@
 
 use super::Plan;
 use super::perform::{Deed, Target};
-use crate::ApiError;
 use crate::dto::{FleetView, InstanceRow};
+use crate::{ApiError, ErrorCode};
 
 impl Plan {
     /// What has changed since it was made, by the same plan made now, a sentence each: of whom it is, what they are, and what would be
@@ -92,9 +92,9 @@ pub(super) fn changed(changes: &[String]) -> ApiError {
 }
 
 /// What has changed between a plan and its confirmation: it has to be confirmed anew.
-pub(crate) const CHANGED: &str = "plan-changed";
+pub(crate) const CHANGED: ErrorCode = ErrorCode::PlanChanged;
 /// A plan that is too old, or was carried out.
-pub(crate) const GONE: &str = "plan-gone";
+pub(crate) const GONE: ErrorCode = ErrorCode::PlanGone;
 
 /// The manager's other rows of the same rental, killed ones apart: a machine that registered again, or one that took another's place.
 pub(super) fn others<'a>(target: &Target, view: Option<&'a FleetView>) -> Vec<&'a InstanceRow> {
@@ -244,7 +244,7 @@ pub(super) mod tests {
                     Ok(_) => prop_assert!(!concerns, "{deed} {event:?} went unseen"),
                     Err(error) => {
                         prop_assert!(concerns, "{deed} {event:?}: {error}");
-                        prop_assert_eq!(&error.code, CHANGED);
+                        prop_assert_eq!(error.code, CHANGED);
                     }
                 },
             }

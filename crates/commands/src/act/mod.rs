@@ -71,7 +71,7 @@ impl Scope {
             "this plan is of the fleet at {}, as it was watched then, and this is another watch: nothing was done",
             planned.fleet
         );
-        Err(ApiError::new("other-fleet", words).hint("make the plan again on the fleet that is shown now"))
+        Err(ApiError::new(ErrorCode::OtherFleet, words).hint("make the plan again on the fleet that is shown now"))
     }
 }
 
@@ -184,9 +184,9 @@ fn subject(view: Option<&FleetView>, rentals: Option<&Rentals>, wanted: &str) ->
             let row = &rows[place];
             let Some(rental) = rental.filter(|_| !is_in_full(&called(row), wanted)) else { return Ok(of_row(row)) };
             let words = format!("{wanted:?} is a rental's number, and {} begins so: which of the two?", row.id);
-            return Err(ApiError::new("ambiguous-id", words).hint(format!("{} is rental {wanted:?}", rental.vast_id)));
+            return Err(ApiError::new(ErrorCode::AmbiguousId, words).hint(format!("{} is rental {wanted:?}", rental.vast_id)));
         }
-        Err(error) if error.code != "unknown-id" || rental.is_none() => return Err(error),
+        Err(error) if error.code != ErrorCode::UnknownId || rental.is_none() => return Err(error),
         Err(_) => {}
     }
     rental
@@ -233,7 +233,7 @@ pub(crate) fn plan(
     request: &PlanRequest,
     read_only: bool,
 ) -> Result<Plan, ApiError> {
-    let bad = |message: String| ApiError::new("bad-request", message);
+    let bad = |message: String| ApiError::new(ErrorCode::BadRequest, message);
     let text = request.text.as_deref().map(str::trim).filter(|text| !text.is_empty());
     let deed = Deed::named(&request.deed, text).ok_or_else(|| match request.deed.as_str() {
         "label" | "ban" => bad(format!("{} needs a text: the label, the reason", request.deed)),
@@ -276,7 +276,7 @@ pub(crate) fn plan(
     // In read-only mode that comes first.
     if deed == Deed::Unban && !read_only && targets.is_empty() && steps.iter().all(|it| it.refused.is_some()) {
         let why = steps.first().and_then(|it| it.refused.clone()).unwrap_or_default();
-        return Err(ApiError::new("not-banned", why).hint("dwellctl bad-hosts shows the list"));
+        return Err(ApiError::new(ErrorCode::NotBanned, why).hint("dwellctl bad-hosts shows the list"));
     }
     let prices: Vec<f64> = targets.iter().filter_map(|target| target.dollars_per_h).collect();
     let saves = match deed {
@@ -456,7 +456,7 @@ impl Leave {
         if may_act {
             return Ok(Self(()));
         }
-        Err(ApiError::new("read-only", "this fleet is read-only: nothing is done to it")
+        Err(ApiError::new(ErrorCode::ReadOnly, "this fleet is read-only: nothing is done to it")
             .hint("switch it off in the window's status line, or: dwellctl fleets allow-acting NAME"))
     }
 }
@@ -481,7 +481,7 @@ fn locked<T>(it: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 fn token() -> Result<String, ApiError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
-        .map_err(|error| ApiError::new("no-randomness", format!("the system gives no random numbers: {error}")))?;
+        .map_err(|error| ApiError::new(ErrorCode::NoRandomness, format!("the system gives no random numbers: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
@@ -495,7 +495,9 @@ impl Acting {
         let mut waiting = locked(&self.waiting);
         waiting.retain(|_, (at, _)| seconds_between(*at, now) < TOKEN_S);
         if waiting.len() >= PLANS_MAX {
-            return Err(ApiError::new("too-many-plans", "too many plans wait to be carried out").hint("try again in two minutes"));
+            return Err(
+                ApiError::new(ErrorCode::TooManyPlans, "too many plans wait to be carried out").hint("try again in two minutes")
+            );
         }
         let view = PlanView { token: Some(token.clone()), ..plan.view.clone() };
         waiting.insert(token, (now, plan));
@@ -526,7 +528,7 @@ impl Acting {
         let typed = request.confirmation.as_deref().map(str::trim);
         if plan.view.confirm_with.as_deref().is_some_and(|wanted| typed != Some(wanted)) {
             let wanted = plan.view.confirm_with.clone().unwrap_or_default();
-            return Err(ApiError::new("not-confirmed", format!("to confirm this, type {wanted:?}")));
+            return Err(ApiError::new(ErrorCode::NotConfirmed, format!("to confirm this, type {wanted:?}")));
         }
         let (_, plan) = waiting.remove(&request.token).ok_or_else(gone)?;
         // A reason goes into the journal with it; what is done to whom is what was shown.
@@ -584,7 +586,7 @@ impl Acting {
             });
         }
         if tasks.is_empty() {
-            return Err(ApiError::new("under-way", "something is being done to all of this already")
+            return Err(ApiError::new(ErrorCode::UnderWay, "something is being done to all of this already")
                 .hint("the journal shows what, and how far it is"));
         }
         Ok(tasks)
@@ -817,9 +819,9 @@ mod tests {
                                 prop_assert!(begun.insert(machine), "once");
                             }
                             Err(error) if its != watch => {
-                                prop_assert!(error.code == "other-fleet" || error.code == "plan-gone", "{}", error);
+                                prop_assert!(error.code == ErrorCode::OtherFleet || error.code == ErrorCode::PlanGone, "{}", error);
                             }
-                            Err(error) => prop_assert!(error.code == "plan-gone" && begun.contains(&machine), "{}", error),
+                            Err(error) => prop_assert!(error.code == ErrorCode::PlanGone && begun.contains(&machine), "{}", error),
                         }
                     }
                 }

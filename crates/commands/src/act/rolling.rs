@@ -42,7 +42,7 @@ pub(crate) struct Planned {
 }
 
 fn bad(message: impl Into<String>) -> ApiError {
-    ApiError::new("bad-request", message)
+    ApiError::new(ErrorCode::BadRequest, message)
 }
 
 impl Planned {
@@ -89,7 +89,7 @@ fn terms(request: &RolloutRequest) -> Result<Terms, ApiError> {
     }
     if let Some(name) = request.env.iter().find(|it| it.value.is_some() && keys::looks_secret(&it.name)).map(|it| &it.name) {
         return Err(ApiError::new(
-            "secret-in-clear",
+            ErrorCode::SecretInClear,
             format!("{name} reads like a secret, and its value would be stored in the clear"),
         )
         .hint(format!("keep it in the keychain: dwellctl keys set-env {name}; then give its name alone: --env {name}")));
@@ -124,15 +124,14 @@ fn olds(view: &FleetView, rented: &[RentedView], request: &RolloutRequest) -> Re
     for id in ids {
         let subject = subject(Some(view), None, id)?;
         if subject.is_killed {
-            return Err(ApiError::new("bad-request", format!("{id} is killed already: there is nothing to replace")));
+            return Err(ApiError::new(ErrorCode::BadRequest, format!("{id} is killed already: there is nothing to replace")));
         }
         let target = subject.target;
         // What is retired is the rental, whichever row is meant.
         if let [other, ..] = &others(&target, Some(view))[..] {
             let words = format!("{id} shares its rental with {} ({}): retiring the one ends the other", other.id, other.state);
-            return Err(
-                ApiError::new("shared-rental", words).hint("replace neither of them before the manager lists the rental once")
-            );
+            return Err(ApiError::new(ErrorCode::SharedRental, words)
+                .hint("replace neither of them before the manager lists the rental once"));
         }
         if seen.insert(target.id.clone()) {
             let old = OldOne {
@@ -310,7 +309,9 @@ impl Acting {
         let mut waiting = locked(&self.rollouts);
         waiting.retain(|_, (at, _)| seconds_between(*at, now) < TOKEN_S);
         if waiting.len() >= PLANS_MAX {
-            return Err(ApiError::new("too-many-plans", "too many plans wait to be carried out").hint("try again in two minutes"));
+            return Err(
+                ApiError::new(ErrorCode::TooManyPlans, "too many plans wait to be carried out").hint("try again in two minutes")
+            );
         }
         let view = RolloutPlan { token: Some(token.clone()), ..planned.view.clone() };
         waiting.insert(token, (now, planned));
@@ -344,7 +345,7 @@ impl Acting {
         scope.admits(&planned.scope)?;
         let wanted = planned.view.confirm_with.clone().unwrap_or_default();
         if request.confirmation.as_deref().map(str::trim) != Some(wanted.as_str()) {
-            return Err(ApiError::new("not-confirmed", format!("to confirm this, type {wanted:?}")));
+            return Err(ApiError::new(ErrorCode::NotConfirmed, format!("to confirm this, type {wanted:?}")));
         }
         let (_, mut planned) = waiting.remove(&request.token).ok_or_else(gone)?;
         drop(waiting);
@@ -355,7 +356,7 @@ impl Acting {
         // Nobody is replaced twice at a time.
         let busy = under_way(journal, &planned.fleet)?;
         if let Some(id) = planned.olds.iter().flatten().map(|old| &old.id).find(|id| busy.contains(*id)) {
-            return Err(ApiError::new("under-way", format!("{id} is being replaced already"))
+            return Err(ApiError::new(ErrorCode::UnderWay, format!("{id} is being replaced already"))
                 .hint("dwellctl rollouts, or the window's rollouts, show how far that is"));
         }
         let name = token()?.chars().take(8).collect::<String>();
@@ -377,14 +378,14 @@ impl Acting {
     ) -> Result<Option<tokio::task::JoinHandle<()>>, ApiError> {
         let record = rollout::of_fleet(&locked(journal), name, renter.hands.scope().fleet())?;
         if record.state == "ended" {
-            return Err(ApiError::new("rollout-ended", format!("{name} has ended: {}", record.says)));
+            return Err(ApiError::new(ErrorCode::RolloutEnded, format!("{name} has ended: {}", record.says)));
         }
         let process = this_process();
         // Held until it is said that it goes on: whoever is about to end here looks once more before it does.
         let mut running = locked(&self.running);
         let here = running.contains(name);
         if !here && record.process != process && goes_on(&record.process) {
-            return Err(ApiError::new("under-way", format!("another process takes the steps of {name}"))
+            return Err(ApiError::new(ErrorCode::UnderWay, format!("another process takes the steps of {name}"))
                 .hint("pause it, wait until its steps are taken, or end that process"));
         }
         locked(journal).set_rollout(name, &["going", "paused"], "going", "", &process)?;
@@ -560,6 +561,6 @@ mod tests {
         let id = shown.instances[0].id.clone();
         shown.instances.push(twin);
         let error = olds(&shown, &[], &request(&[&id])).unwrap_err();
-        assert!(error.code == "shared-rental" && error.message.contains("ffffffff-0000"), "{error}");
+        assert!(error.code == ErrorCode::SharedRental && error.message.contains("ffffffff-0000"), "{error}");
     }
 }

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use super::perform::{Account, Deed, Hands, Owner, Phase, SeenRental, Target, perform};
 use super::{Journal, Patience, goes_on, locked, this_process, who, writer};
-use crate::ApiError;
 use crate::dto::{EnvVar, OfferView, OffersRequest};
+use crate::{ApiError, ErrorCode};
 
 /// Orders that are refused one after the other, after which it pauses.
 const REFUSED_MOST: usize = 5;
@@ -319,7 +319,7 @@ pub(crate) const LABEL: &str = "dwell-";
 impl<'a, H: Rents> Runner<'a, H> {
     /// Goes on with what is kept, as far as it has come. The record's process must be this one.
     pub(crate) fn new(hands: &'a H, journal: &'a Journal, patience: Patience, record: &RolloutRecord) -> Result<Self, ApiError> {
-        let broken = || ApiError::new("rollout-unreadable", format!("{} cannot be read from history", record.name));
+        let broken = || ApiError::new(ErrorCode::RolloutUnreadable, format!("{} cannot be read from history", record.name));
         let terms: Terms = serde_json::from_str(&record.terms).map_err(|_| broken())?;
         let items: Vec<Item> = record.items.iter().map(Item::read).collect::<Option<_>>().ok_or_else(broken)?;
         Ok(Self {
@@ -1051,14 +1051,14 @@ pub(crate) fn of_fleet(journal: &dwell_history::History, name: &str, fleet: &str
         return Ok(record);
     }
     Err(ApiError::new(
-        "other-fleet",
+        ErrorCode::OtherFleet,
         format!("rollout {name} is of the fleet at {}, and not of {fleet}: nothing was done", record.fleet),
     )
     .hint("choose its fleet first"))
 }
 
 pub(crate) fn unknown(name: &str) -> ApiError {
-    ApiError::new("unknown-rollout", format!("no rollout is called {name:?}")).hint("dwellctl rollouts lists them")
+    ApiError::new(ErrorCode::UnknownRollout, format!("no rollout is called {name:?}")).hint("dwellctl rollouts lists them")
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const DEEDS: [&str; 4] = ["kill", "destroy", "reboot", "ban"];
 
 /// Refuses a rule that makes no sense.
 pub(crate) fn checked(rule: &Rule) -> Result<(), ApiError> {
-    let bad = |message: &str, hint: String| Err(ApiError::new("bad-request", message).hint(hint));
+    let bad = |message: &str, hint: String| Err(ApiError::new(ErrorCode::BadRequest, message).hint(hint));
     let named = !rule.name.trim().is_empty() && rule.name.len() <= 60 && rule.name.chars().all(|it| is_plain(it) && it != ':');
     if !named {
         return bad("a rule has a name of 1 to 60 letters, without a colon", String::new());

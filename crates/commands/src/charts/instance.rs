@@ -5,8 +5,8 @@ use dwell_fleet::{FlagKind, State, Timestamp, seconds_between, shift};
 
 use super::ticks::{span_words, time_axis, time_words};
 use super::{Asked, DASH, Drawing, Source, number};
-use crate::ApiError;
 use crate::dto::Reading;
+use crate::{ApiError, ErrorCode};
 
 /// Changes, flags and gauges that are read.
 const CHANGES_MOST: usize = 500;
@@ -22,7 +22,7 @@ fn seconds(at: Timestamp) -> f64 {
 
 pub(super) fn drawing(source: &Source<'_>, asked: &Asked) -> Result<Drawing, ApiError> {
     let Some(id) = &asked.instance else {
-        return Err(ApiError::new("bad-request", "this chart is of one instance").hint("say which: --instance ID"));
+        return Err(ApiError::new(ErrorCode::BadRequest, "this chart is of one instance").hint("say which: --instance ID"));
     };
     let key = (source.key_of)(id)?;
     let (history, fleet) = (source.history, source.fleet);

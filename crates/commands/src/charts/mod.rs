@@ -17,8 +17,8 @@ use dwell_fleet::{Life, State, Timestamp, plain_letter, shift};
 use dwell_history::{FleetId, History};
 use jiff::tz::TimeZone;
 
-use crate::ApiError;
 use crate::dto::{Behind, BehindRow, ChartBehind, ChartInfo, ChartList, ChartRequest, ChartView, LegendEntry, PlotView, Reading};
+use crate::{ApiError, ErrorCode};
 use ticks::{span_words, time_axis, time_words};
 
 /// Instances behind a reading that are listed.
@@ -133,7 +133,7 @@ impl Kind {
     fn named(name: &str) -> Result<Self, ApiError> {
         Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.into_iter().map(Self::name).collect();
-            ApiError::new("unknown-chart", format!("no chart is called {name:?}"))
+            ApiError::new(ErrorCode::UnknownChart, format!("no chart is called {name:?}"))
                 .hint(format!("there are: {}", known.join(", ")))
         })
     }
@@ -224,12 +224,13 @@ fn by_named(word: &str) -> Result<By, ApiError> {
     }
     By::parse(word).ok_or_else(|| {
         let known: Vec<&str> = By::ALL.into_iter().map(By::as_str).collect();
-        ApiError::new("bad-request", format!("nothing is split by {word:?}")).hint(format!("there are: {}", known.join(", ")))
+        ApiError::new(ErrorCode::BadRequest, format!("nothing is split by {word:?}"))
+            .hint(format!("there are: {}", known.join(", ")))
     })
 }
 
 fn understood(source: &Source<'_>, request: &ChartRequest) -> Result<Asked, ApiError> {
-    let bad = |message: String| ApiError::new("bad-request", message);
+    let bad = |message: String| ApiError::new(ErrorCode::BadRequest, message);
     let kind = Kind::named(&request.name)?;
     let by = by_named(request.by.as_deref().unwrap_or_default())?;
     let state = State::parse(request.state.as_deref().unwrap_or("params_done"));
@@ -344,7 +345,7 @@ fn title(asked: &Asked) -> String {
 }
 
 fn undrawn(error: dwell_charts::DrawError) -> ApiError {
-    ApiError::new("not-drawn", error.to_string())
+    ApiError::new(ErrorCode::NotDrawn, error.to_string())
 }
 
 /// A chart for the window: its plot, with all that stands beside it as words.
@@ -425,11 +426,11 @@ pub(crate) fn file(source: &Source<'_>, request: &ChartRequest, form: ChartForm)
     let asked = understood(source, request)?;
     if form == ChartForm::Json {
         let view = view(source, request)?;
-        return serde_json::to_vec_pretty(&view).map_err(|error| ApiError::new("bug", error.to_string()));
+        return serde_json::to_vec_pretty(&view).map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string()));
     }
     let drawing = drawn(source, &asked)?;
     if drawing.empty {
-        return Err(ApiError::new("nothing-to-draw", drawing.sentence));
+        return Err(ApiError::new(ErrorCode::NothingToDraw, drawing.sentence));
     }
     match form {
         ChartForm::Svg => drawing.chart(source, &asked, true).svg().map(String::into_bytes).map_err(undrawn),
@@ -439,7 +440,7 @@ pub(crate) fn file(source: &Source<'_>, request: &ChartRequest, form: ChartForm)
 }
 
 fn table(drawing: &Drawing) -> Result<Vec<u8>, ApiError> {
-    let unwritten = |error: csv::Error| ApiError::new("bug", error.to_string());
+    let unwritten = |error: csv::Error| ApiError::new(ErrorCode::Bug, error.to_string());
     let mut writer = csv::Writer::from_writer(Vec::new());
     let head = if drawing.readings_down { ["", "from", "to"] } else { ["at", "from", "to"] };
     writer.write_record(head.into_iter().chain(drawing.columns.iter().map(String::as_str))).map_err(unwritten)?;
@@ -449,7 +450,7 @@ fn table(drawing: &Drawing) -> Result<Vec<u8>, ApiError> {
         let row: Vec<String> = [safe_cell(&reading.label), from, to].into_iter().chain(cells).collect();
         writer.write_record(row).map_err(unwritten)?;
     }
-    writer.into_inner().map_err(|error| ApiError::new("bug", error.to_string()))
+    writer.into_inner().map_err(|error| ApiError::new(ErrorCode::Bug, error.to_string()))
 }
 
 /// A text that a spreadsheet does not take for a formula: names come from machines that are not the operator's.

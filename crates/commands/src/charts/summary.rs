@@ -6,8 +6,8 @@ use dwell_fleet::over_time::{self, By, Frame, Split};
 use dwell_fleet::{Life, Outcome, State, Stay, Survival, Timestamp, seconds_between, shift};
 
 use super::Source;
-use crate::ApiError;
 use crate::dto::{HistorySummary, SummaryRow};
+use crate::{ApiError, ErrorCode};
 
 /// Figures of the time from `since` to `until`, by group.
 pub(crate) fn summary(
@@ -19,7 +19,7 @@ pub(crate) fn summary(
     let until = until.unwrap_or(source.now).min(source.now);
     let since = since.or(source.history.begins(source.fleet)?).unwrap_or(shift(until, -600.0));
     if since >= until {
-        return Err(ApiError::new("bad-request", "the time ends before it begins"));
+        return Err(ApiError::new(ErrorCode::BadRequest, "the time ends before it begins"));
     }
     let (watched, gaps) = (source.history.watched(source.fleet)?, source.history.gaps(source.fleet, since)?);
     let frame = Frame::whole(since, until, &watched, &gaps);

@@ -140,7 +140,7 @@ impl Rig {
 
     async fn look(&self, check: &str) -> Result<DiagnosisPage, ApiErrorCode> {
         let id = self.id().await;
-        self.app.make_look(LookRequest { id, check: check.into() }).await.map_err(|error| error.code)
+        self.app.make_look(LookRequest { id, check: check.into() }).await.map_err(|error| error.code.as_str().to_owned())
     }
 
     async fn summary(&self, channel: &str) -> Option<String> {

@@ -44,7 +44,10 @@ impl Fleet {
     }
 
     async fn look(&self, id: &str, check: &str) -> Result<DiagnosisPage, String> {
-        self.app.make_look(LookRequest { id: id.to_owned(), check: check.to_owned() }).await.map_err(|error| error.code)
+        self.app
+            .make_look(LookRequest { id: id.to_owned(), check: check.to_owned() })
+            .await
+            .map_err(|error| error.code.as_str().to_owned())
     }
 
     async fn page(&self, id: &str) -> InstancePage {
