@@ -10,22 +10,21 @@ use dwell_commands::STATES;
 use crate::list::Form;
 use crate::{offers, print};
 
-/// Watch a fleet of rented GPU instances: who is where, for how long, and who needs a look.
+/// Watch a fleet of rented GPU instances: the state of each, for how long, and which of them need attention.
 ///
-/// Exit codes: 0 done; 1 failed; 2 wrong usage; 3 the manager or vast.ai cannot be reached or understood, or its list is incomplete;
-/// 4 no instance, or more than one, has that id; 5 sent, and not verified yet; 10 something is flagged (only with --fail-on-flag);
-/// 11 what was asked is not known: the manager is blind, or wrote instances off (fleet, diagnose); 12 not all that was seen is stored:
-/// history could not be written (watch).
+/// Exit codes: 0 success; 1 failure; 2 wrong usage; 3 the manager or vast.ai is unreachable, gave an invalid answer or an incomplete list;
+/// 4 no instance matches that id, or several do; 5 sent, and not verified yet; 10 an instance is flagged (only with --fail-on-flag);
+/// 11 unknown: the manager is blind, or wrote instances off (fleet, diagnose); 12 not everything that was seen is stored: history could
+/// not be written (watch).
 #[derive(Debug, Parser)]
 #[command(name = "dwellctl", version, max_term_width = 100)]
 pub(crate) struct Args {
-    /// The manager: an address such as http://127.0.0.1:1235, or the name of a saved fleet. The fleet watched last where
-    /// not given.
+    /// The manager: an address such as http://127.0.0.1:1235, or the name of a saved fleet. Default: the fleet watched last.
     #[arg(long, short, global = true, env = "DWELL_MANAGER", value_name = "URL")]
     pub(crate) manager: Option<String>,
 
-    /// Reach the manager through SSH: user@host, or an entry of ~/.ssh/config; its address is then as seen from there. Your own
-    /// ssh does it: agent, jump hosts and known_hosts work as in your terminal. A saved fleet knows its own.
+    /// Reach the manager through an SSH tunnel: user@host, or a host of ~/.ssh/config; the manager's address is then as seen from there.
+    /// Uses your own ssh: agent, jump hosts and known_hosts work as in your terminal. A saved fleet stores its own.
     #[arg(long, global = true, value_name = "TARGET")]
     pub(crate) ssh: Option<String>,
 
@@ -33,11 +32,11 @@ pub(crate) struct Args {
     #[arg(long, global = true, env = "DWELL_DATA_DIR", value_name = "FOLDER")]
     pub(crate) data_dir: Option<PathBuf>,
 
-    /// Longest wait for any one answer of the manager, e.g. 5s.
+    /// Manager request timeout, e.g. 5s.
     #[arg(long, global = true, value_name = "TIME", value_parser = span)]
     pub(crate) within: Option<Duration>,
 
-    /// Print JSON: one object, or one object a line where the output goes on.
+    /// Print JSON: one object, or one object per line where the output is a stream.
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
@@ -47,120 +46,119 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the instances, most pressing first.
+    /// List the instances, most urgent first.
     Fleet {
-        /// Only this state: loading, registered, params_done, bench_done, running, killed, or another that the manager tells.
+        /// Only this state: loading, registered, params_done, bench_done, running, killed, or another that the manager reports.
         #[arg(long)]
         state: Option<String>,
-        /// Only flagged ones.
+        /// Only flagged instances.
         #[arg(long)]
         flagged: bool,
-        /// Killed ones as well.
+        /// Include killed instances.
         #[arg(long, short)]
         all: bool,
-        /// Exit with 10 when something is flagged that needs a person.
+        /// Exit with code 10 when a flagged instance needs a person.
         #[arg(long)]
         fail_on_flag: bool,
-        /// How it is shown: table (what fits the terminal), wide (every column, nothing cut) or json.
+        /// Output format: table (what fits the terminal), wide (every column, nothing cut) or json.
         #[arg(long, short, value_enum, default_value_t, hide_possible_values = true, value_name = "FORM")]
         output: Form,
-        /// These columns, with commas between.
+        /// Columns to show, comma-separated.
         #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = PossibleValuesParser::new(print::fleet_columns()))]
         columns: Vec<String>,
     },
-    /// Show one instance: its life, what is known of it, what would tell more.
+    /// Show one instance: its timeline, the facts known about it, and the next check.
     Show {
-        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        /// Instance: its id, a unique prefix of it, its vast.ai number or its label.
         id: String,
-        /// What vast.ai, the machine and the prover have answered, as it came, instead.
+        /// Show the raw answers of vast.ai, the machine and the prover instead.
         #[arg(long)]
         answers: bool,
     },
-    /// Look at a machine by SSH: one connection, a fixed list of read-only commands, nothing changed.
+    /// Probe a machine over SSH: one connection, a fixed list of read-only commands, nothing is changed.
     ///
-    /// Rented machines are not yours: nothing is forwarded to them, and their host keys are kept apart from your known_hosts.
+    /// Rented machines are not yours: nothing is forwarded to them, and their host keys are stored apart from your known_hosts.
     Probe {
-        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        /// Instance: its id, a unique prefix of it, its vast.ai number or its label.
         id: String,
-        /// Print what would be run, and run nothing.
+        /// Print the commands, and run nothing.
         #[arg(long)]
         show: bool,
-        /// Allow it for this call (for good: dwellctl fleets allow-probe NAME).
+        /// Allow the probe for this call (permanently: dwellctl fleets allow-probe NAME).
         #[arg(long)]
         allow: bool,
-        /// Print what the machine printed, as it came.
+        /// Print the machine's raw output.
         #[arg(long)]
         raw: bool,
-        /// Where vast.ai answers: a simulated one, for trying things.
+        /// vast.ai base URL (for example a simulator).
         #[arg(long, env = "VAST_URL", value_name = "URL")]
         vast_url: Option<String>,
     },
-    /// Ask an instance's prover what it does now: proofs in work, workers, memory. The manager asks it by SSH.
+    /// Show the live status of an instance's prover: proofs in progress, workers, memory. The manager asks it over SSH.
     ///
-    /// A prover that serves no status is no sign that it is dead: the status is off by default. Exit code 1 where none came.
+    /// A prover without a status page is not necessarily dead: the page is off by default. Exit code 1 when no status came back.
     Prover {
-        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        /// Instance: its id, a unique prefix of it, its vast.ai number or its label.
         id: String,
-        /// Go on asking, and tell what changes.
+        /// Keep asking, and print what changes.
         #[arg(long, short)]
         follow: bool,
-        /// Time between two questions.
+        /// Interval between two requests.
         #[arg(long, default_value = "1.5s", value_name = "TIME", value_parser = span, requires = "follow")]
         every: Duration,
-        /// Stop after this time.
+        /// Stop after this duration.
         #[arg(long = "for", value_name = "TIME", value_parser = span, requires = "follow")]
         lasts: Option<Duration>,
     },
-    /// Set up a fleet and look at it once: the manager's address, and with --ssh whom SSH goes through. Saved once it answers.
+    /// Connect to a fleet's manager and save it once it answers. With --ssh the connection goes through an SSH tunnel.
     Connect {
-        /// The manager's address, or the name of a saved fleet; with --ssh the address as it is seen from there.
+        /// The manager's address, or the name of a saved fleet; with --ssh the address as seen from that host.
         #[arg(default_value = "http://127.0.0.1:1235")]
         url: String,
-        /// A name for it.
+        /// Name to save it under.
         #[arg(long)]
         name: Option<String>,
-        /// Save it though it does not answer.
+        /// Save it even if it does not answer.
         #[arg(long)]
         force: bool,
     },
-    /// Say what is stuck and why: incidents, or what is thought of single instances.
+    /// Diagnose what is stuck and why: all incidents, or the instances given.
     Diagnose {
-        /// Ids, unique prefixes of them, vast.ai numbers or labels; every incident where none is given.
+        /// Instances: ids, unique prefixes, vast.ai numbers or labels. Default: every incident.
         ids: Vec<String>,
-        /// Make the looks that are proposed as well, as far as they can be made: vast.ai (needs a key: dwellctl keys add, or
-        /// VAST_API_KEY), the prover through the manager, the machine by SSH (where that is allowed: dwellctl fleets
-        /// allow-probe).
-        #[arg(long, requires = "ids")]
+        /// Also run the proposed checks, as far as they can run from here: vast.ai (needs a key: dwellctl keys add, or VAST_API_KEY),
+        /// the prover through the manager, the SSH probe (where allowed: dwellctl fleets allow-probe).
+        #[arg(long = "check", alias = "look", requires = "ids")]
         look: bool,
-        /// Where vast.ai answers: a simulated one, for trying things.
+        /// vast.ai base URL (for example a simulator).
         #[arg(long, env = "VAST_URL", value_name = "URL")]
         vast_url: Option<String>,
-        /// Write a report of them instead, to standard output.
+        /// Write a report to standard output instead.
         #[arg(long, value_name = "FORMAT", value_enum)]
         report: Option<ReportFormat>,
-        /// Leave addresses in the report.
+        /// Include addresses in the report.
         #[arg(long, requires = "report")]
         with_addresses: bool,
-        /// List who is alive and was rented before this date, time or age instead: a new image has not reached them.
+        /// List live instances created before this date, time or age instead: they keep the image they were created with.
         #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before, conflicts_with = "report")]
         rented_before: Option<jiff::Timestamp>,
     },
-    /// Say that instances which the manager wrote off together are accounted for: their end was meant, or they were seen to.
+    /// Acknowledge instances that the manager wrote off together: their end was intended, or they have been taken care of.
     Acknowledge {
-        /// Ids, unique prefixes of them, vast.ai numbers or labels; all that were written off where none is given.
+        /// Instances: ids, unique prefixes, vast.ai numbers or labels. Default: all that were written off.
         ids: Vec<String>,
-        /// Why, for the notes.
+        /// Reason, for the notes.
         #[arg(long, value_name = "TEXT", default_value = "")]
         why: String,
     },
-    /// Explain a cause: what it shows, what proves it, what to do. Lists the catalogue where none is given.
+    /// Explain a cause: its symptoms, what proves it, the fix. Without an id: list the catalogue.
     Explain {
-        /// Its id.
+        /// Id of the cause.
         cause: Option<String>,
     },
-    /// Show an instance's log, with what the manager has forgotten.
+    /// Show an instance's log, including stored lines that the manager has dropped.
     Logs {
-        /// Its id, a unique prefix of it, its vast.ai number or its label.
+        /// Instance: its id, a unique prefix of it, its vast.ai number or its label.
         id: String,
         #[command(flatten)]
         lines: Lines,
@@ -170,19 +168,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         lines: Lines,
     },
-    /// Watch, and tell every change as it is seen.
+    /// Watch the fleet and print every change.
     Watch {
-        /// Time between two looks.
+        /// Polling interval.
         #[arg(long, default_value = "10s", value_name = "TIME", value_parser = span)]
         every: Duration,
-        /// Stop after this time.
+        /// Stop after this duration.
         #[arg(long = "for", value_name = "TIME", value_parser = span)]
         lasts: Option<Duration>,
-        /// Stop when something is flagged that needs a person.
+        /// Stop when a flagged instance needs a person.
         #[arg(long)]
         until_flagged: bool,
-        /// Serve what is seen as metrics for Prometheus at this address, e.g. 127.0.0.1:9464. Without login or encryption: keep it
-        /// on this machine. Alert rules and a Grafana dashboard: monitoring/ beside the source of dwell-commands.
+        /// Serve Prometheus metrics at this address, e.g. 127.0.0.1:9464. No login, no encryption: keep it on this machine. Alert rules and a Grafana dashboard: monitoring/ beside the source of dwell-commands.
         #[arg(long, value_name = "ADDRESS")]
         metrics: Option<std::net::SocketAddr>,
     },
@@ -191,37 +188,37 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: KeysCommand,
     },
-    /// Ask vast.ai itself, past the manager. Reads only. VAST_API_KEY is used for this call where it is set.
+    /// Query vast.ai directly, without the manager. Read-only. Uses VAST_API_KEY for this call where it is set.
     Vast {
-        /// The account; the first one where not given.
+        /// Account. Default: the first one.
         #[arg(long, global = true)]
         account: Option<String>,
-        /// Where vast.ai answers: a simulated one, for trying things.
+        /// vast.ai base URL (for example a simulator).
         #[arg(long, global = true, env = "VAST_URL", value_name = "URL")]
         vast_url: Option<String>,
         #[command(subcommand)]
         command: VastCommand,
     },
-    /// Measure a card of this machine with the arithmetic of proving, check that it computes rightly, and predict proofs per hour.
+    /// Benchmark a GPU of this machine with the arithmetic of proving, check its results, and predict proofs per hour.
     ///
-    /// Needs NVIDIA's driver (525 or newer) and nothing else. Without a card: --simulate NAME.
+    /// Needs the NVIDIA driver (525 or newer) and nothing else. Without a GPU: --simulate NAME.
     Bench {
         #[command(flatten)]
         run: BenchRun,
         #[command(subcommand)]
         command: Option<BenchCommand>,
     },
-    /// Predict what a machine would prove per hour, before it is rented: by its card's model, its link, its host.
+    /// Predict a machine's proofs per hour before renting it, from GPU model, PCIe bandwidth and host.
     ///
-    /// The range is wide, and says what limits. Many hosts limit more than their cards: 128 GiB of memory give about 22 proofs an
-    /// hour with any card.
+    /// The range is wide and names the limiting resource. Many hosts limit more than their GPUs: 128 GiB of memory give about 22 proofs per
+    /// hour with any GPU.
     Predict {
-        /// Card model, e.g. "RTX 4090".
+        /// GPU model, e.g. "RTX 4090".
         gpu: String,
-        /// Cards.
-        #[arg(long, default_value_t = 1)]
+        /// Number of GPUs.
+        #[arg(long = "gpus", alias = "cards", default_value_t = 1, value_name = "N")]
         cards: u32,
-        /// Copies to a card from pinned memory, GB/s; vast.ai's pcie_bw.
+        /// PCIe bandwidth from pinned memory to the GPU, GB/s; vast.ai's pcie_bw.
         #[arg(long, value_name = "GB/s", allow_negative_numbers = true, value_parser = above_zero)]
         pcie: f64,
         /// Host memory, GiB.
@@ -237,37 +234,37 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true, value_parser = above_zero)]
         price: Option<f64>,
     },
-    /// Draw a chart of what is kept, or list the charts there are.
+    /// Draw a chart from history, or list the charts.
     ///
-    /// Without -o its numbers are printed. Times are the manager's.
+    /// Without -o the numbers are printed. Times are by the manager's clock.
     Chart {
         #[command(flatten)]
         wanted: ChartArgs,
     },
-    /// What is kept: figures over time, every log line, exports, another workstation's history.
+    /// Query, search, export and import stored history: figures over time, every log line.
     History {
         #[command(subcommand)]
         command: HistoryCommand,
     },
-    /// Offers that could be rented: what each would prove and by what, what that costs, how its machine did before; cheapest
-    /// proofs first. From vast.ai with a key, else from the manager.
+    /// List offers to rent: predicted proofs per hour, cost per proof, and how the machine did before; cheapest proofs first. From vast.ai
+    /// with a key, else from the manager.
     Offers {
         #[command(flatten)]
         market: MarketArgs,
-        /// Those that cannot work as well, with why.
+        /// Include offers that cannot work, with the reason.
         #[arg(long)]
         all: bool,
-        /// How it is shown: table (what fits the terminal), wide (every column, nothing cut) or json.
+        /// Output format: table (what fits the terminal), wide (every column, nothing cut) or json.
         #[arg(long, short, value_enum, default_value_t, hide_possible_values = true, value_name = "FORM")]
         output: Form,
-        /// These columns, with commas between.
+        /// Columns to show, comma-separated.
         #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = PossibleValuesParser::new(offers::columns()))]
         columns: Vec<String>,
     },
-    /// Rent new instances, and follow each until it runs. Asked for once, found again by its label where an answer is lost; stops
+    /// Rent new instances and follow each until it runs. Each order is sent once and found again by its label where the answer is lost. Stops
     /// when a whole wave fails the same way.
     Deploy {
-        /// So many.
+        /// Number of instances.
         count: u32,
         #[command(flatten)]
         terms: TermsArgs,
@@ -276,10 +273,10 @@ pub(crate) enum Command {
     },
     /// Replace instances: rent a new one, wait until it runs, then retire the old one. Stops when a replacement gets stuck.
     Replace {
-        /// Whom: ids, unique prefixes of them, vast.ai numbers or labels.
+        /// Instances to replace: ids, unique prefixes, vast.ai numbers or labels.
         #[arg(required_unless_present = "rented_before")]
         ids: Vec<String>,
-        /// Everybody who was rented before then: a date, a time or an age such as 36h.
+        /// Replace every instance created before then: a date, a time or an age such as 36h.
         #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before)]
         rented_before: Option<jiff::Timestamp>,
         #[command(flatten)]
@@ -287,35 +284,35 @@ pub(crate) enum Command {
         #[command(flatten)]
         market: MarketArgs,
     },
-    /// Show deployments and replacements; pause, resume or take them back.
+    /// List rollouts (deployments and replacements); pause, resume or cancel them.
     Rollouts {
         #[command(subcommand)]
         command: Option<RolloutsCommand>,
     },
-    /// Rules: what is done by itself when a verdict holds with its cause confirmed. Off and dry until said otherwise; followed by
-    /// the window while it watches the fleet.
+    /// Rules: actions that run by themselves when a verdict holds with its cause confirmed. Off and dry run by default; the window runs them
+    /// while it watches the fleet.
     Rules {
         #[command(subcommand)]
         command: Option<RulesCommand>,
     },
-    /// Kill instances: the manager marks them killed and has their rentals destroyed. Verified afterwards, by lists of vast.ai's that
-    /// the manager has read since (it reads one a minute), by its log, and with a key by vast.ai itself.
+    /// Kill instances: the manager marks them killed and destroys their rentals. Verified afterwards by vast.ai lists that the manager has
+    /// read since (it reads one a minute), by its log, and with a key by vast.ai itself.
     ///
-    /// Exit codes: 0 verified; 1 refused, or not seen to go (what the manager's log says of it is told); 5 sent, and not verified yet:
-    /// no list that is newer than the deed could be read.
+    /// Exit codes: 0 verified; 1 refused, or still there (with what the manager's log says about it); 5 sent, and not verified yet: no list
+    /// newer than the action could be read.
     Kill {
         #[command(flatten)]
         act: Act,
     },
-    /// Destroy rentals at vast.ai, with their disks. Verified: not on two later lists of vast.ai's that are whole, and asked for by
-    /// its number there is none.
+    /// Destroy rentals at vast.ai, with their disks. Verified when two later complete lists of vast.ai do not have it and a query for its
+    /// number finds nothing.
     ///
-    /// Exit codes: 0 verified; 1 refused, or not seen to go; 5 sent, and not verified yet: no whole list could be read.
+    /// Exit codes: 0 verified; 1 refused, or still there; 5 sent, and not verified yet: no complete list could be read.
     Destroy {
         #[command(flatten)]
         act: Act,
     },
-    /// Stop containers. Their disks are billed on, and their cards can go to somebody else.
+    /// Stop containers. Their disks stay billed, and their GPUs can be rented to others.
     Stop {
         #[command(flatten)]
         act: Act,
@@ -325,7 +322,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         act: Act,
     },
-    /// Stop and start containers. The image is not fetched anew.
+    /// Stop and start containers. The image is not pulled again.
     Reboot {
         #[command(flatten)]
         act: Act,
@@ -340,22 +337,22 @@ pub(crate) enum Command {
     },
     /// Put machines on the manager's list of bad hosts: every instance on them is destroyed within a minute.
     Ban {
-        /// Why, as the manager keeps it.
+        /// Reason, stored by the manager.
         #[arg(long)]
         reason: String,
         #[command(flatten)]
         act: Act,
     },
-    /// Show the manager's list of bad hosts: machines on which every instance is destroyed within a minute, why, and since when.
+    /// List the manager's bad hosts: machines on which every instance is destroyed within a minute, with reason and date.
     BadHosts,
     /// Take machines off the manager's list of bad hosts.
     Unban {
         #[command(flatten)]
         act: Act,
     },
-    /// Show what was done, by whom, why, and what came of it.
+    /// Show the audit log: what was done, by whom, why, and the outcome.
     Journal {
-        /// The newest so many.
+        /// Number of entries, newest first.
         #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
         limit: usize,
     },
@@ -369,40 +366,40 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: SimCommand,
     },
-    /// Drills: scenarios run to their end in virtual time, and what was said compared with the truth.
+    /// Drills: run scenarios in virtual time and compare the diagnosis with the truth.
     Drill {
         #[command(subcommand)]
         command: DrillCommand,
     },
-    /// Check what Dwell needs of this machine.
+    /// Check this machine for what Dwell needs.
     Doctor,
 }
 
 /// What is done to whom.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Act {
-    /// Ids, unique prefixes of them, vast.ai numbers or labels; of unban machines.
+    /// Instances: ids, unique prefixes, vast.ai numbers or labels; for unban, machine ids.
     #[arg(required = true)]
     pub(crate) ids: Vec<String>,
-    /// Why, for the journal.
+    /// Reason, for the audit log.
     #[arg(long, default_value = "")]
     pub(crate) why: String,
-    /// Do not ask: it is meant so.
+    /// Do not ask for confirmation.
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Only say what would be done.
+    /// Show the plan only.
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
-    /// The account of vast.ai's that it is done in; every one that is known is asked where not given.
+    /// vast.ai account to act in. Default: every saved account is asked which one has the rental.
     #[arg(long, value_name = "NAME")]
     pub(crate) account: Option<String>,
-    /// Where vast.ai answers: a simulated one, for trying things.
+    /// vast.ai base URL (for example a simulator).
     #[arg(long, env = "VAST_URL", value_name = "URL")]
     pub(crate) vast_url: Option<String>,
-    /// Time between two readings that show what came of it.
+    /// Interval between two readings that verify the outcome.
     #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
     pub(crate) every: Duration,
-    /// After so many readings it is not waited any longer.
+    /// Number of readings after which it stops waiting.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u16).range(2..))]
     pub(crate) readings: u16,
 }
@@ -410,40 +407,40 @@ pub(crate) struct Act {
 /// What can be done with rules.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum RulesCommand {
-    /// All of the fleet, with what they did today.
+    /// List the fleet's rules, with what each did today.
     List,
-    /// Keep a rule, in place of the one of its name.
+    /// Save a rule, replacing the one of the same name.
     Add {
-        /// Its name.
+        /// Name.
         name: String,
-        /// When this verdict holds: stalled, invisible, contradicted, leaking, slow or gone.
+        /// Verdict that must hold: stalled, invisible, contradicted, leaking, slow or gone.
         #[arg(long)]
         verdict: String,
-        /// With this cause confirmed (dwellctl explain lists causes).
+        /// Cause that must be confirmed (dwellctl explain lists causes).
         #[arg(long)]
         cause: String,
-        /// For so long.
+        /// How long the verdict must hold.
         #[arg(long = "for", default_value = "15m", value_name = "TIME", value_parser = span)]
         lasts: Duration,
-        /// Do this: kill, destroy, reboot or ban.
-        #[arg(long = "do", value_name = "DEED")]
+        /// Action: kill, destroy, reboot or ban.
+        #[arg(long = "do", value_name = "ACTION")]
         deed: String,
-        /// To so many a day at most.
+        /// Max actions per day.
         #[arg(long, default_value_t = 3, value_name = "N")]
         per_day: u32,
-        /// Whose prices add up to so much a day at most, dollars per hour.
+        /// Max sum of their prices per day, dollars per hour.
         #[arg(long, default_value_t = 2.0, value_name = "DOLLARS", allow_negative_numbers = true, value_parser = above_zero)]
         dollars_per_day: f64,
-        /// Follow it.
+        /// Switch the rule on.
         #[arg(long)]
         on: bool,
-        /// Do it; without this the journal says what would be done.
+        /// Execute; without this the rule is a dry run: the audit log says what it would do.
         #[arg(long)]
         really: bool,
     },
     /// Remove a rule.
     Remove {
-        /// Its name.
+        /// Name.
         name: String,
     },
 }
@@ -451,35 +448,36 @@ pub(crate) enum RulesCommand {
 /// What can be done to a rollout.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum RolloutsCommand {
-    /// All of them, newest first.
+    /// List all rollouts, newest first.
     List,
-    /// One, item by item.
+    /// Show one rollout, item by item.
     Show {
-        /// Its name.
+        /// Name.
         name: String,
     },
-    /// Begin no new step; what is under way is followed by whoever takes its steps.
+    /// Pause: no new step begins; steps that are running are followed to their end.
     Pause {
-        /// Its name.
+        /// Name.
         name: String,
     },
-    /// Go on with one that was paused, or left by a process that was ended.
+    /// Resume a rollout that was paused, or whose process was killed.
     Resume {
-        /// Its name.
+        /// Name.
         name: String,
-        /// The account of vast.ai's that rents; the one that was named when it was begun.
+        /// vast.ai account that rents; the one named when the rollout began.
         #[arg(long, value_name = "NAME")]
         account: Option<String>,
-        /// Where vast.ai answers: a simulated one, for trying things.
+        /// vast.ai base URL (for example a simulator).
         #[arg(long, env = "VAST_URL", value_name = "URL")]
         vast_url: Option<String>,
-        /// Time between two readings.
+        /// Interval between two readings.
         #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
         every: Duration,
     },
-    /// Take back what has not been begun.
+    /// Cancel the items that are pending.
+    #[command(name = "cancel", alias = "take-back")]
     TakeBack {
-        /// Its name.
+        /// Name.
         name: String,
     },
 }
@@ -487,47 +485,47 @@ pub(crate) enum RolloutsCommand {
 /// How something is rented.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TermsArgs {
-    /// What new ones may cost, dollars per hour: of a deployment all of them, of a replacement those whose old one is still there.
+    /// Max cost of new instances, dollars per hour: all of a deployment; of a replacement those whose old instance still exists.
     #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true, value_parser = above_zero)]
     pub(crate) budget: f64,
-    /// New ones on their way at a time.
+    /// Max new instances in progress at a time.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) at_once: u32,
-    /// What a proof may cost, dollars: the manager kills whatever turns out dearer in its benchmark.
+    /// Max dollars per proof: the manager kills an instance whose benchmark turns out dearer.
     #[arg(long, value_name = "DOLLARS", conflicts_with = "min_rate", allow_negative_numbers = true, value_parser = above_zero)]
     pub(crate) per_proof: Option<f64>,
-    /// Proofs per hour below which the manager kills it.
+    /// Min proofs per hour, below which the manager kills the instance.
     #[arg(long, value_name = "RATE", allow_negative_numbers = true, value_parser = above_zero)]
     pub(crate) min_rate: Option<f64>,
-    /// These offers alone.
+    /// Rent these offers only.
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     pub(crate) offers: Vec<u64>,
-    /// Straight from vast.ai, with this image; through the manager, with its own, where not given.
+    /// Rent directly from vast.ai with this image. Default: through the manager, with its own image.
     #[arg(long)]
     pub(crate) image: Option<String>,
-    /// What the container runs at its start.
+    /// Start script of the container (onstart).
     #[arg(long, requires = "image", value_name = "SCRIPT")]
     pub(crate) onstart: Option<String>,
-    /// A variable in its environment, NAME=VALUE, which is stored as it is; NAME alone takes the value from the keychain (dwellctl keys
-    /// set-env), as every secret has to.
+    /// Environment variable, NAME=VALUE, stored in plain text; NAME alone takes the value from the keychain (dwellctl keys set-env), as every
+    /// secret must.
     #[arg(long = "env", requires = "image", value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
-    /// Longest time until one runs.
+    /// Max time until a new instance runs.
     #[arg(long, default_value = "150m", value_name = "TIME", value_parser = span)]
     pub(crate) running_within: Duration,
-    /// Hours that the credit has to last.
+    /// Min hours that the credit must last.
     #[arg(long, default_value_t = 6.0, value_name = "HOURS", allow_negative_numbers = true, value_parser = from_zero)]
     pub(crate) credit_lasts: f64,
-    /// Why, for the journal.
+    /// Reason, for the audit log.
     #[arg(long, default_value = "")]
     pub(crate) why: String,
-    /// Do not ask: it is meant so.
+    /// Do not ask for confirmation.
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Only say what would be done.
+    /// Show the plan only.
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
-    /// Time between two readings.
+    /// Interval between two readings.
     #[arg(long, default_value = "15s", value_name = "TIME", value_parser = span)]
     pub(crate) every: Duration,
 }
@@ -535,41 +533,41 @@ pub(crate) struct TermsArgs {
 /// Which offers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MarketArgs {
-    /// Filters in vast.ai's own language, e.g. 'gpu_name=RTX_4090 dph<=0.5 geolocation in [NO,SE]'; in place of those that follow
-    /// from what the image needs.
+    /// vast.ai search query, e.g. 'gpu_name=RTX_4090 dph<=0.5 geolocation in [NO,SE]'; replaces the filters that follow from the image's
+    /// requirements.
     #[arg(long, value_name = "QUERY")]
     pub(crate) filter: Option<String>,
-    /// Card model, e.g. "RTX 4090".
+    /// GPU model, e.g. "RTX 4090".
     #[arg(long)]
     pub(crate) gpu: Option<String>,
-    /// Exactly so many cards.
-    #[arg(long)]
+    /// Number of GPUs, exactly.
+    #[arg(long = "gpus", alias = "cards", value_name = "N")]
     pub(crate) cards: Option<u64>,
-    /// Highest price, dollars per hour.
+    /// Max price, dollars per hour.
     #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true, value_parser = above_zero)]
     pub(crate) at_most: Option<f64>,
     /// Disk, GB; the price includes it.
     #[arg(long, default_value_t = 250.0, value_name = "GB", allow_negative_numbers = true, value_parser = from_zero)]
     pub(crate) disk: f64,
-    /// Memory that the prover needs, GB.
+    /// Host memory that the prover needs, GB.
     #[arg(long, default_value_t = 240.0, value_name = "GB", allow_negative_numbers = true, value_parser = from_zero)]
     pub(crate) ram: f64,
-    /// CUDA that the image was built with.
+    /// CUDA version that the image was built with.
     #[arg(long, default_value_t = 13.0, value_name = "VERSION", allow_negative_numbers = true, value_parser = from_zero)]
     pub(crate) cuda: f64,
-    /// Oldest driver that will do, e.g. 570.133.
+    /// Oldest driver that works, e.g. 570.133.
     #[arg(long, value_name = "VERSION")]
     pub(crate) driver: Option<String>,
-    /// Compute capabilities that the image has kernels for, e.g. 8.6,8.9,12.0. All where not given.
+    /// Compute capabilities that the image has kernels for, e.g. 8.6,8.9,12.0. Default: all.
     #[arg(long, value_delimiter = ',', value_parser = compute_cap, value_name = "LIST")]
     pub(crate) compute_cap: Vec<u64>,
-    /// At most so many.
+    /// Max number of offers.
     #[arg(long, default_value_t = 40, value_name = "N")]
     pub(crate) limit: u32,
-    /// Whose key: the name of an account.
+    /// Account whose key is used.
     #[arg(long)]
     pub(crate) account: Option<String>,
-    /// Where vast.ai answers: a simulated one, for trying things.
+    /// vast.ai base URL (for example a simulator).
     #[arg(long, env = "VAST_URL", value_name = "URL")]
     pub(crate) vast_url: Option<String>,
 }
@@ -589,10 +587,10 @@ fn compute_cap(text: &str) -> Result<u64, String> {
 /// Which time.
 #[derive(Debug, clap::Args)]
 pub(crate) struct During {
-    /// From then on: a date, a time or an age such as 36h, 30d, 2w. All there is where not given.
+    /// Start: a date, a time or an age such as 36h, 30d, 2w. Default: the beginning of history.
     #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before)]
     pub(crate) since: Option<jiff::Timestamp>,
-    /// Until then.
+    /// End. Default: now.
     #[arg(long, value_name = "WHEN", value_parser = crate::diagnose::before)]
     pub(crate) until: Option<jiff::Timestamp>,
 }
@@ -600,34 +598,34 @@ pub(crate) struct During {
 /// A simulated fleet instead of one that was watched.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SimulatedArchive {
-    /// Of a simulated fleet, watched in virtual time: a scenario, or a scenario file.
+    /// Use a simulated fleet, watched in virtual time: a scenario, or a scenario file.
     #[arg(long, value_name = "SCENARIO")]
     pub(crate) simulate: Option<String>,
-    /// How long it is watched.
+    /// Simulated duration.
     #[arg(long = "for", value_name = "TIME", value_parser = span, default_value = "12h", requires = "simulate")]
     pub(crate) lasts: Duration,
-    /// Seed of its randomness.
+    /// Random seed.
     #[arg(long, requires = "simulate")]
     pub(crate) seed: Option<u64>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ChartArgs {
-    /// Which: throughput, cost, cost-per-proof, states, dwell, dwell-boxes, dwell-histogram, until-running, spent-before,
+    /// Chart: throughput, cost, cost-per-proof, states, dwell, dwell-boxes, dwell-histogram, until-running, spent-before,
     /// endings, bench-rates, instance.
     pub(crate) name: Option<String>,
-    /// Write it to this file: .svg, .png, .csv or .json.
+    /// Output file: .svg, .png, .csv or .json.
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) during: During,
-    /// Split by: gpu, image, region or machine.
+    /// Group by: gpu, image, region or machine.
     #[arg(long)]
     pub(crate) by: Option<String>,
-    /// The state, for charts of how long a state lasts.
+    /// State, for charts of time in a state.
     #[arg(long, default_value = "params_done", value_parser = PossibleValuesParser::new(STATES))]
     pub(crate) state: String,
-    /// The instance, for its life.
+    /// Instance, for its timeline.
     #[arg(long, value_name = "ID")]
     pub(crate) instance: Option<String>,
     /// Width, pixels; a PNG has twice as many.
@@ -636,7 +634,7 @@ pub(crate) struct ChartArgs {
     /// Height, pixels.
     #[arg(long, default_value_t = 480, value_name = "N")]
     pub(crate) height: u32,
-    /// Light on dark.
+    /// Dark theme.
     #[arg(long)]
     pub(crate) dark: bool,
     #[command(flatten)]
@@ -645,19 +643,19 @@ pub(crate) struct ChartArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// Figures of a time, group by group: proofs, dollars, how long until running, kills.
+    /// Figures of a period by group: proofs, dollars, time until running, kills.
     Query {
         #[command(flatten)]
         during: During,
-        /// Split by: gpu, image, region or machine.
+        /// Group by: gpu, image, region or machine.
         #[arg(long, default_value = "gpu")]
         by: String,
         #[command(flatten)]
         simulated: SimulatedArchive,
     },
-    /// Find words in every log line that is kept, newest first.
+    /// Search all stored log lines, newest first.
     Search {
-        /// Whole words, all of them; word* for a beginning of four letters or more; in quotation marks as they are.
+        /// Words that must all occur; word* matches a prefix of four letters or more; quotation marks match a phrase.
         #[arg(required = true)]
         words: Vec<String>,
         /// Only this instance's lines.
@@ -668,17 +666,17 @@ pub(crate) enum HistoryCommand {
         source: Option<String>,
         #[command(flatten)]
         during: During,
-        /// At most so many.
+        /// Max number of lines.
         #[arg(long, short = 'n', default_value_t = 50, value_name = "N")]
         limit: usize,
         #[command(flatten)]
         simulated: SimulatedArchive,
     },
-    /// Write a part of history to a file: CSV, JSON lines or Parquet.
+    /// Export a part of history to a file: CSV, JSON lines or Parquet.
     Export {
-        /// instances, transitions, gauges, benchmarks, flags or logs.
+        /// Table: instances, transitions, gauges, benchmarks, flags or logs.
         table: String,
-        /// The file: .csv, .jsonl or .parquet. Never written over another.
+        /// Output file: .csv, .jsonl or .parquet. An existing file is never overwritten.
         #[arg(long, short, value_name = "FILE")]
         out: PathBuf,
         #[command(flatten)]
@@ -686,46 +684,46 @@ pub(crate) enum HistoryCommand {
         #[command(flatten)]
         simulated: SimulatedArchive,
     },
-    /// Join another workstation's history to this one: what both saw counts once.
+    /// Merge another workstation's history into this one: what both recorded counts once.
     Import {
         /// Its history.sqlite3.
         file: PathBuf,
     },
-    /// List the fleets of which something is kept.
+    /// List the fleets in history.
     Fleets,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchRun {
-    /// Which cards, by their numbers in the driver's order, with commas between.
+    /// GPUs, by their numbers in the driver's order, comma-separated.
     #[arg(long, default_value = "0", value_name = "N", value_delimiter = ',')]
     pub(crate) device: Vec<u32>,
-    /// Every card of this machine.
+    /// Every GPU of this machine.
     #[arg(long, conflicts_with_all = ["device", "simulate"])]
     pub(crate) all: bool,
-    /// Several cards at the same time, as they would prove, instead of in turn.
+    /// Run several GPUs at the same time, as in proving, instead of in turn.
     #[arg(long)]
     pub(crate) together: bool,
-    /// Under a minute a card; so it is where nothing else is said.
+    /// Under a minute per GPU. The default.
     #[arg(long, conflicts_with_all = ["full", "soak"])]
     pub(crate) quick: bool,
-    /// Under five minutes instead of under one.
+    /// Under five minutes per GPU.
     #[arg(long)]
     pub(crate) full: bool,
-    /// The full run, and then the mix of proving for so long: does it stay as fast?
+    /// The full run, then the proving mix for this long: does it stay as fast?
     #[arg(long, value_name = "TIME", value_parser = span)]
     pub(crate) soak: Option<Duration>,
-    /// Simulated cards instead, with commas between; `dwellctl bench cards` lists them.
+    /// Simulated GPUs instead, comma-separated; `dwellctl bench gpus` lists them.
     #[arg(long, value_name = "NAME", global = true, value_delimiter = ',')]
     pub(crate) simulate: Vec<String>,
-    /// Keep the record in this file: .json, .md, .png or .svg. May be given several times.
+    /// Write the record to this file: .json, .md, .png or .svg. Repeatable.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Vec<PathBuf>,
-    /// Also run the prover's own benchmark client and keep the proofs per minute that it prints. The command follows `--`:
+    /// Also run the prover's own benchmark client and store the proofs per minute that it prints. The command follows `--`:
     /// `dwellctl bench --external -- cuzk-bench batch -t porep --c1 c1.json -c 12`.
     #[arg(long, requires = "command_of_client")]
     pub(crate) external: bool,
-    /// How long that client may run.
+    /// Timeout of that client.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "2h")]
     pub(crate) external_at_most: Duration,
     /// The command.
@@ -735,13 +733,14 @@ pub(crate) struct BenchRun {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
-    /// Only check that every kernel computes rightly on the card.
+    /// Only check the results of every kernel on the GPU.
     Check,
-    /// List the cards of this machine, what the driver says of them now, and the simulated ones.
+    /// List the GPUs of this machine, what the driver reports now, and the simulated ones.
+    #[command(name = "gpus", alias = "cards")]
     Cards,
     /// Published figures of the same arithmetic, with their sources.
     Published,
-    /// Put two records side by side.
+    /// Compare two records.
     Compare {
         /// A record, as --out writes it.
         one: PathBuf,
@@ -755,7 +754,7 @@ pub(crate) enum BenchCommand {
 pub(crate) enum ReportFormat {
     /// Markdown.
     Markdown,
-    /// One HTML file that loads nothing.
+    /// One self-contained HTML file.
     Html,
 }
 
@@ -773,59 +772,59 @@ pub(crate) struct Lines {
     /// Only this source: setup, benchdaemon, benchout, cuzk, curio.
     #[arg(long, short)]
     pub(crate) source: Option<String>,
-    /// The newest so many lines.
+    /// Number of lines, newest first.
     #[arg(long, short = 'n', default_value_t = 200, value_name = "N")]
     pub(crate) tail: usize,
-    /// Only lines that contain this text, letter case ignored.
+    /// Only lines that contain this text, case-insensitive.
     #[arg(long, value_name = "TEXT")]
     pub(crate) contains: Option<String>,
-    /// Go on with new lines as they come.
+    /// Follow new lines.
     #[arg(long, short)]
     pub(crate) follow: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Keep the value of a variable that rentals get in the keychain; it is asked for, or read from standard input.
+    /// Store the value of an environment variable for rentals in the keychain; prompted for, or read from standard input.
     SetEnv {
         /// Name of the variable.
         name: String,
     },
-    /// List the accounts, and where their keys are.
+    /// List the accounts and where their keys are stored.
     List,
-    /// Take a key into the keychain. It is asked for, or read from standard input.
+    /// Store a key in the keychain; prompted for, or read from standard input.
     Add {
-        /// A name for the account.
+        /// Name of the account.
         name: String,
     },
-    /// Take the key of vast.ai's own client into the keychain: from VAST_API_KEY, else from its file.
+    /// Import the key of the vast.ai CLI into the keychain: from VAST_API_KEY, else from its file.
     Import {
-        /// A name for the account.
+        /// Name of the account.
         #[arg(default_value = "vast.ai")]
         name: String,
     },
-    /// Take a key out of the keychain.
+    /// Remove a key from the keychain.
     Remove {
-        /// The account.
+        /// Name of the account.
         name: String,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum VastCommand {
-    /// The account's rentals, as vast.ai lists them.
+    /// List the account's rentals.
     Instances {
-        /// Read the manager as well, and put its rows beside them: what is billed and unknown to it stands out.
+        /// Also read the manager and show its rows beside the rentals: what is billed and unknown to it stands out.
         #[arg(long)]
         with_manager: bool,
     },
-    /// The account and its credit.
+    /// Show the account and its credit.
     User,
-    /// A container's output, as vast.ai uploads it.
+    /// Show a container's output, as vast.ai uploads it.
     Logs {
         /// vast.ai's number of the rental.
         id: u64,
-        /// The host daemon's log instead.
+        /// Show the host daemon's log instead.
         #[arg(long)]
         daemon: bool,
     },
@@ -833,41 +832,41 @@ pub(crate) enum VastCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FleetsCommand {
-    /// List them.
+    /// List the saved fleets.
     List,
-    /// Save one that answers, and make it the one that is watched.
+    /// Save a fleet whose manager answers, and make it the one that is watched.
     Add {
-        /// A name for it.
+        /// Name to save it under.
         name: String,
         /// The manager's address.
         url: String,
-        /// Save it though it does not answer.
+        /// Save it even if it does not answer.
         #[arg(long)]
         force: bool,
     },
-    /// Allow looks at its machines by SSH (dwellctl probe ID --show prints what is run).
+    /// Allow SSH probes of its machines (dwellctl probe ID --show prints the commands).
     AllowProbe {
-        /// Its name.
+        /// Name.
         name: String,
     },
-    /// Forbid looks at its machines.
+    /// Forbid SSH probes of its machines.
     ForbidProbe {
-        /// Its name.
+        /// Name.
         name: String,
     },
-    /// Allow acting on it: kill, destroy, stop, ban. Until then it is read-only.
+    /// Give write access: kill, destroy, stop, ban. Until then the fleet is read-only.
     AllowActing {
-        /// Its name.
+        /// Name.
         name: String,
     },
-    /// Make it read-only.
+    /// Make the fleet read-only.
     ReadOnly {
-        /// Its name.
+        /// Name.
         name: String,
     },
-    /// Forget one. Its history stays.
+    /// Remove a saved fleet. Its history stays.
     Remove {
-        /// Its name.
+        /// Name.
         name: String,
     },
 }
@@ -878,12 +877,12 @@ pub(crate) enum SimCommand {
     List,
     /// Serve a scenario as a manager and as vast.ai on this machine, until interrupted.
     Serve {
-        /// Its name, or a scenario file.
+        /// Scenario: a name, or a scenario file.
         #[arg(default_value = "params-done-silence")]
         scenario: String,
         #[command(flatten)]
         start: SimStart,
-        /// Simulated seconds in a real one; 0: time stands still.
+        /// Simulated seconds per real second; 0: time stands still.
         #[arg(long, default_value_t = 1.0, allow_negative_numbers = true, value_parser = from_zero)]
         speed: f64,
         /// The manager's port on 127.0.0.1; 0 for any free one.
@@ -893,17 +892,17 @@ pub(crate) enum SimCommand {
         #[arg(long, default_value_t = 0)]
         vast_port: u16,
     },
-    /// Watch a scenario in virtual time: as fast as this machine can, ending with what is flagged.
+    /// Run a scenario in virtual time, as fast as this machine can, and print what is flagged at the end.
     Run {
-        /// Its name, or a scenario file.
+        /// Scenario: a name, or a scenario file.
         #[arg(default_value = "params-done-silence")]
         scenario: String,
         #[command(flatten)]
         start: SimStart,
-        /// Simulated time to watch; the scenario's own where not given.
+        /// Simulated duration. Default: the scenario's own.
         #[arg(long = "for", value_name = "TIME", value_parser = span)]
         lasts: Option<Duration>,
-        /// Stop when this many instances are flagged that need a person.
+        /// Stop when this many flagged instances need a person.
         #[arg(long, value_name = "N")]
         until_flagged: Option<usize>,
     },
@@ -917,22 +916,22 @@ pub(crate) enum DrillCommand {
     Schema,
     /// Run one scenario.
     Run {
-        /// Its name, or a scenario file.
+        /// Scenario: a name, or a scenario file.
         scenario: String,
         #[command(flatten)]
         start: SimStart,
     },
     /// Run many scenarios with many seeds.
     Batch {
-        /// Names, scenario files, or folders of scenario files; every shipped one where none is given.
+        /// Names, scenario files, or folders of scenario files. Default: every shipped scenario.
         scenarios: Vec<String>,
-        /// Seeds from A up to, not including, B.
+        /// Seeds from A up to but not including B.
         #[arg(long, value_name = "A..B", default_value = "0..1", value_parser = seeds)]
         seeds: std::ops::Range<u64>,
-        /// Runs at the same time; 0 for as many as there are processors.
+        /// Parallel runs; 0: one per CPU core.
         #[arg(long, default_value_t = 0, value_name = "N")]
         jobs: usize,
-        /// List for every cause how often it was found: with the manager alone, and with every channel asked.
+        /// Report per cause how often it was found: with the manager alone, and with every channel.
         #[arg(long)]
         by_cause: bool,
     },
@@ -940,7 +939,7 @@ pub(crate) enum DrillCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SimStart {
-    /// Seed of all randomness; the scenario's own where not given.
+    /// Random seed. Default: the scenario's own.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
 }

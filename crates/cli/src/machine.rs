@@ -84,7 +84,7 @@ pub(crate) fn answers(args: &Args, answers: &RawAnswers) -> anyhow::Result<ExitC
     if args.json {
         print::json(answers, true)?;
     } else if answers.answers.is_empty() {
-        remark("nothing was asked on purpose of this instance yet: dwellctl diagnose ID --look, or dwellctl probe ID");
+        remark("no check has been run on this instance yet: dwellctl diagnose ID --check, or dwellctl probe ID");
     }
     for answer in answers.answers.iter().filter(|_| !args.json) {
         out(&format!("== {} ({}), asked {}", clean(&answer.title), clean(&answer.channel), local(answer.at)));

@@ -125,7 +125,7 @@ async fn follow(args: &Args, look: Look, name: &str) -> anyhow::Result<ExitCode>
     } else {
         out(&format!("{}: {}", ended.state, clean(&ended.says)));
         if ended.state == "paused" {
-            remark(&format!("dwellctl rollouts resume {name} goes on with it, take-back {name} takes back what is not begun"));
+            remark(&format!("dwellctl rollouts resume {name} goes on with it, cancel {name} cancels its pending items"));
         }
     }
     let well = ended.state == "ended" && ended.items.iter().all(|item| matches!(item.state.as_str(), "done" | "left"));

@@ -46,6 +46,20 @@ fn the_help_of_every_command() {
     }
 }
 
+/// Words that no operator uses so, in the help. Names of options and commands are typed, and are no text.
+#[test]
+fn the_help_speaks_the_fields_language() {
+    let words = r"(?i)\b(nobody|everybody|told|deed|cards?|looks?|so many|taken back|carry out|carried out|kept|dearest|mend|going to be)\b";
+    let words = regex::Regex::new(words).unwrap();
+    let typed = regex::Regex::new(r"`[^`]*`|--?[a-z][a-z-]*|dwellctl [a-z -]+|\[possible values: .*").unwrap();
+    let mut all = help(&[]);
+    for name in commands(&all.clone()) {
+        helps(&[&name], &mut all);
+    }
+    let faults: Vec<&str> = all.lines().filter(|line| words.is_match(&typed.replace_all(line, ""))).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 /// Paths of a JSON value with the types that stand there, over all elements of lists.
 fn shape(value: &Value, path: &str, into: &mut BTreeMap<String, Vec<&'static str>>) {
     let kind = match value {
