@@ -117,8 +117,12 @@ async fn a_port_in_use_is_said_and_another_is_taken_where_any_will_do() {
     assert_eq!(error.code, Code::PortInUse, "{error}");
     drop(taken);
     tunnel.try_now();
-    assert_eq!(tunnel.changed_from(&tunnel.state()).await, TunnelState::Opening);
-    assert_eq!(tunnel.changed_from(&TunnelState::Opening).await, TunnelState::Up(port), "opened again by itself");
+    // How long it is opening, and whether that is seen, is the machine's affair.
+    let mut state = tunnel.changed_from(&TunnelState::Down(error)).await;
+    if state == TunnelState::Opening {
+        state = tunnel.changed_from(&state).await;
+    }
+    assert_eq!(state, TunnelState::Up(port), "opened again by itself");
 }
 
 #[tokio::test(flavor = "multi_thread")]
