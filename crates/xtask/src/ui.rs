@@ -19,9 +19,11 @@ pub(crate) fn build() -> anyhow::Result<()> {
     done(npm().args(["run", "build"]))
 }
 
-/// Types, accessibility hints and unit tests.
+/// Formatting, lints, types, accessibility hints and unit tests.
 pub(crate) fn check() -> anyhow::Result<()> {
     fetch()?;
+    done(npm().args(["run", "format:check"]))?;
+    done(npm().args(["run", "lint"]))?;
     done(npm().args(["run", "check"]))?;
     done(npm().args(["run", "test"]))
 }

@@ -33,7 +33,11 @@ beforeEach(() => {
   vi.setSystemTime("2026-03-13T17:00:00Z");
   Source.all = [];
   [lost, patches, nothings] = [[], [], 0];
-  line = new Line(() => new Source() as unknown as EventSource, { patch: (patch) => patches.push(patch), nothing: () => (nothings += 1), lost: (now) => lost.push(now) });
+  line = new Line(() => new Source() as unknown as EventSource, {
+    patch: (patch) => patches.push(patch),
+    nothing: () => (nothings += 1),
+    lost: (now) => lost.push(now),
+  });
   end = line.start();
 });
 afterEach(() => {

@@ -16,15 +16,23 @@ const STRINGS = /(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|
 // Sequences that are not colours.
 const NOT_COLOURS = /\x1b\[[0-9;:?<=>!]*[ -/]*[@-ln-~]|\x1b[ -/]*[0-Z\\-~]/g;
 // What shows nothing of its own or changes how the text around it reads, but for variation selectors; as `is_plain` in `crates/fleet`.
-const OTHER_CONTROLS = /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]|(?!\p{Variation_Selector})[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const OTHER_CONTROLS =
+  /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]|(?!\p{Variation_Selector})[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Text without any terminal control, for copying and searching. */
 export function plain(text: string): string {
-  return harmless(text).replace(/\x1b\[[0-9;:]*m/g, "").replaceAll("\x1b", "�");
+  return harmless(text)
+    .replace(/\x1b\[[0-9;:]*m/g, "")
+    .replaceAll("\x1b", "�");
 }
 
 function harmless(text: string): string {
-  return text.replaceAll("\x9b", "\x1b[").replace(STRINGS, "").replace(NOT_COLOURS, "").replace(OTHER_CONTROLS, "�").replaceAll("\t", "    ");
+  return text
+    .replaceAll("\x9b", "\x1b[")
+    .replace(STRINGS, "")
+    .replace(NOT_COLOURS, "")
+    .replace(OTHER_CONTROLS, "�")
+    .replaceAll("\t", "    ");
 }
 
 const DECORATIONS = new Set(["bold", "dim", "italic", "underline", "strikethrough"]);

@@ -44,7 +44,11 @@ export function parseFilter(text: string): Filter {
         tests.push((row, dwell) => {
           const expectation = row.expectation;
           const seconds = dwell();
-          return expectation !== null && seconds !== null && seconds > (bound === "usual" ? expectation.usual_s : expectation.late_from_s);
+          return (
+            expectation !== null &&
+            seconds !== null &&
+            seconds > (bound === "usual" ? expectation.usual_s : expectation.late_from_s)
+          );
         });
       } else {
         const seconds = Number(match[2]) * (UNITS[match[3] ?? "s"] ?? 1);
@@ -57,7 +61,10 @@ export function parseFilter(text: string): Filter {
     } else if (TEXT_KEYS[key]) {
       const read = TEXT_KEYS[key];
       const negated = value.startsWith("!");
-      const wanted = value.replace(/^!/, "").split(",").filter((word) => word !== "");
+      const wanted = value
+        .replace(/^!/, "")
+        .split(",")
+        .filter((word) => word !== "");
       if (wanted.length === 0) continue;
       tests.push((row) => {
         const fits = read(row).some((told) => wanted.some((word) => (told ?? "").toLowerCase().replaceAll(" ", "").includes(word)));

@@ -100,7 +100,12 @@ class Acting {
       if (first) continue;
       const words = { description: act.text };
       if (act.phase === "verified" || act.phase === "taken") toast.success(`${act.deed}: ${act.target.slice(0, 18)}`, words);
-      else toast.error(`${act.deed}: ${act.target.slice(0, 18)} — ${act.phase}`, { ...words, duration: Number.POSITIVE_INFINITY, closeButton: true });
+      else
+        toast.error(`${act.deed}: ${act.target.slice(0, 18)} — ${act.phase}`, {
+          ...words,
+          duration: Number.POSITIVE_INFINITY,
+          closeButton: true,
+        });
     }
   }
 
@@ -156,7 +161,9 @@ class Acting {
   async carryOut(confirmation: string, why: string) {
     const [plan, request] = [this.plan, this.request];
     if (!plan?.token || !request) return;
-    const acts = await attempt(api.carry_out({ token: plan.token, confirmation: confirmation.trim() || null, why: why.trim() || null }));
+    const acts = await attempt(
+      api.carry_out({ token: plan.token, confirmation: confirmation.trim() || null, why: why.trim() || null }),
+    );
     if (acts) {
       this.take(acts);
       this.leave();
@@ -179,5 +186,8 @@ export async function saveOutput(ids: string[], at: (id: string | undefined) => 
     await api.make_look({ id, check: "ssh-probe" }).catch(() => undefined);
   }
   at(undefined);
-  if (saved > 0) toast.success(`What ${saved === 1 ? "1 instance" : `${saved} instances`} could tell is kept`, { description: "On each one's page, under what was asked on purpose." });
+  if (saved > 0)
+    toast.success(`What ${saved === 1 ? "1 instance" : `${saved} instances`} could tell is kept`, {
+      description: "On each one's page, under what was asked on purpose.",
+    });
 }

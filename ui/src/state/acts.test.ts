@@ -11,7 +11,16 @@ vi.mock("../host", () => ({
   call: async (name: string, request: unknown) => {
     if (name === "plan") {
       plans.push(request as PlanRequest);
-      return { token: `token ${plans.length}`, deed: "kill", sentence: "", steps: [], saves_dollars_per_h: null, destructive: true, confirm_with: "abc", read_only: false };
+      return {
+        token: `token ${plans.length}`,
+        deed: "kill",
+        sentence: "",
+        steps: [],
+        saves_dollars_per_h: null,
+        destructive: true,
+        confirm_with: "abc",
+        read_only: false,
+      };
     }
     carried.push(request);
     if (outcome === "plan-gone") throw { code: "plan-gone", message: "too old", hint: null };

@@ -24,7 +24,15 @@ describe("what charts show", () => {
   it("all that is kept is asked for without a time", async () => {
     const charts = await fresh();
     charts.choose({ last_s: null });
-    expect(charts.request("cost", size, true)).toMatchObject({ name: "cost", last_s: null, since: null, until: null, by: "gpu", width: 640, dark: true });
+    expect(charts.request("cost", size, true)).toMatchObject({
+      name: "cost",
+      last_s: null,
+      since: null,
+      until: null,
+      by: "gpu",
+      width: 640,
+      dark: true,
+    });
   });
 
   it("zooms in steps and back, and a chosen time ends it", async () => {
@@ -33,7 +41,11 @@ describe("what charts show", () => {
     expect(charts.zoom).toBeUndefined();
     charts.zoomTo(1_000_000, 1_086_400);
     charts.zoomTo(1_010_000, 1_020_000);
-    expect(charts.request("cost", size, false)).toMatchObject({ last_s: null, since: "1970-01-12T16:33:20.000Z", until: "1970-01-12T19:20:00.000Z" });
+    expect(charts.request("cost", size, false)).toMatchObject({
+      last_s: null,
+      since: "1970-01-12T16:33:20.000Z",
+      until: "1970-01-12T19:20:00.000Z",
+    });
     expect(charts.back()).toBe(true);
     expect(charts.zoom).toEqual({ from: 1_000_000, to: 1_086_400 });
     expect(charts.back()).toBe(true);
@@ -46,6 +58,11 @@ describe("what charts show", () => {
   it("an instance's life is asked for whole", async () => {
     const charts = await fresh();
     charts.zoomTo(1_000_000, 1_086_400);
-    expect(charts.request("instance", size, false, "d977")).toMatchObject({ instance: "d977", last_s: null, since: null, until: null });
+    expect(charts.request("instance", size, false, "d977")).toMatchObject({
+      instance: "d977",
+      last_s: null,
+      since: null,
+      until: null,
+    });
   });
 });

@@ -35,7 +35,13 @@ const speed = (factor: number) => void attempt(api.set_speed({ speed: factor }))
 
 export const commands: Command[] = [
   { id: "fleet", title: "Show the fleet", keys: "g f", run: () => router.go({ view: "fleet" }) },
-  { id: "incidents", title: "Show incidents: what is stuck, and why", keys: "g i", run: () => router.go({ view: "incidents" }), unless: watching },
+  {
+    id: "incidents",
+    title: "Show incidents: what is stuck, and why",
+    keys: "g i",
+    run: () => router.go({ view: "incidents" }),
+    unless: watching,
+  },
   {
     id: "diagnose",
     get title() {
@@ -58,12 +64,42 @@ export const commands: Command[] = [
     },
     unless: () => watching() ?? noneInView() ?? (inView.row && deed.unless(inView.row)),
   })),
-  { id: "manager-log", title: "Show the manager's own log", keys: "g m", run: () => router.go({ view: "manager-log" }), unless: watching },
-  { id: "charts", title: "Show charts: throughput, dwell, cost", keys: "g h", run: () => router.go({ view: "charts" }), unless: watching },
+  {
+    id: "manager-log",
+    title: "Show the manager's own log",
+    keys: "g m",
+    run: () => router.go({ view: "manager-log" }),
+    unless: watching,
+  },
+  {
+    id: "charts",
+    title: "Show charts: throughput, dwell, cost",
+    keys: "g h",
+    run: () => router.go({ view: "charts" }),
+    unless: watching,
+  },
   { id: "search", title: "Search all kept logs", keys: "g l", run: () => router.go({ view: "search" }), unless: watching },
-  { id: "journal", title: "Show the journal of what was done", keys: "g j", run: () => router.go({ view: "journal" }), unless: watching },
-  { id: "offers", title: "Show offers: what could be rented, and what it would prove", keys: "g o", run: () => router.go({ view: "offers" }), unless: watching },
-  { id: "rollouts", title: "Show deployments and replacements", keys: "g p", run: () => router.go({ view: "rollouts" }), unless: watching },
+  {
+    id: "journal",
+    title: "Show the journal of what was done",
+    keys: "g j",
+    run: () => router.go({ view: "journal" }),
+    unless: watching,
+  },
+  {
+    id: "offers",
+    title: "Show offers: what could be rented, and what it would prove",
+    keys: "g o",
+    run: () => router.go({ view: "offers" }),
+    unless: watching,
+  },
+  {
+    id: "rollouts",
+    title: "Show deployments and replacements",
+    keys: "g p",
+    run: () => router.go({ view: "rollouts" }),
+    unless: watching,
+  },
   { id: "rentals", title: "Show what vast.ai bills", keys: "g v", run: () => router.go({ view: "rentals" }) },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
   { id: "bench", title: "Measure a card", keys: "g b", run: () => router.go({ view: "bench" }) },
@@ -75,12 +111,24 @@ export const commands: Command[] = [
     title: "Try it with a simulated fleet",
     keys: "g s",
     run: () =>
-      void leaving.ask("a simulated fleet", () =>
-        void attempt(api.simulate({ scenario: "params-done-silence", seed: null, speed: null })).then(() => router.go({ view: "fleet" })),
+      void leaving.ask(
+        "a simulated fleet",
+        () =>
+          void attempt(api.simulate({ scenario: "params-done-silence", seed: null, speed: null })).then(() =>
+            router.go({ view: "fleet" }),
+          ),
       ),
     unless: there,
   },
-  { id: "flagged", title: "Only what is flagged", keys: "f", run: () => { router.go({ view: "fleet" }); ui.filter = "flag:!none"; } },
+  {
+    id: "flagged",
+    title: "Only what is flagged",
+    keys: "f",
+    run: () => {
+      router.go({ view: "fleet" });
+      ui.filter = "flag:!none";
+    },
+  },
   { id: "all", title: "Clear the filter", keys: "x", run: () => (ui.filter = "") },
   { id: "killed", title: "Show or hide killed instances", keys: "a", run: () => ui.setShowKilled(!ui.showKilled) },
   { id: "pause", title: "Pause the simulation", run: () => speed(0), unless: simulated },
@@ -101,7 +149,9 @@ export function bindings(): Binding[] {
       if (refused === undefined) command.run();
       else toast.info(command.title, { description: `Not now: ${refused}.`, id: "refused-keys" });
     };
-    return [{ keys: command.keys, run, typing: command.keys.startsWith("$mod"), ...(command.dialog ? { dialog: command.dialog } : {}) }];
+    return [
+      { keys: command.keys, run, typing: command.keys.startsWith("$mod"), ...(command.dialog ? { dialog: command.dialog } : {}) },
+    ];
   });
 }
 

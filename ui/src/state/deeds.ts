@@ -24,12 +24,42 @@ const killed = (row: InstanceRow) => (row.state === "killed" ? "it is killed" : 
 const plan = (deed: string) => (row: InstanceRow) => void acting.ask(deed, [row.id]);
 
 export const deeds: Deed[] = [
-  { id: "kill", label: "Kill…", title: (row) => `Kill ${name(row)}`, unless: (row) => killed(row) ?? (row.uuid === null ? "the manager has given it no id yet" : undefined), ask: plan("kill") },
-  { id: "replace", label: "Replace…", title: (row) => `Replace ${name(row)}`, unless: (row) => killed(row) ?? noRental(row), ask: (row) => rolling.ask({ ids: [row.id], gpu: row.gpu_name }) },
+  {
+    id: "kill",
+    label: "Kill…",
+    title: (row) => `Kill ${name(row)}`,
+    unless: (row) => killed(row) ?? (row.uuid === null ? "the manager has given it no id yet" : undefined),
+    ask: plan("kill"),
+  },
+  {
+    id: "replace",
+    label: "Replace…",
+    title: (row) => `Replace ${name(row)}`,
+    unless: (row) => killed(row) ?? noRental(row),
+    ask: (row) => rolling.ask({ ids: [row.id], gpu: row.gpu_name }),
+  },
   { id: "destroy", label: "Destroy…", title: (row) => `Destroy ${name(row)}`, unless: noRental, ask: plan("destroy") },
-  { id: "reboot", label: "Reboot…", title: (row) => `Reboot ${name(row)}`, unless: (row) => killed(row) ?? noRental(row), ask: plan("reboot") },
-  { id: "stop", label: "Stop…", title: (row) => `Stop ${name(row)}`, unless: (row) => killed(row) ?? noRental(row), ask: plan("stop") },
-  { id: "start", label: "Start…", title: (row) => `Start ${name(row)}`, unless: (row) => killed(row) ?? noRental(row), ask: plan("start") },
+  {
+    id: "reboot",
+    label: "Reboot…",
+    title: (row) => `Reboot ${name(row)}`,
+    unless: (row) => killed(row) ?? noRental(row),
+    ask: plan("reboot"),
+  },
+  {
+    id: "stop",
+    label: "Stop…",
+    title: (row) => `Stop ${name(row)}`,
+    unless: (row) => killed(row) ?? noRental(row),
+    ask: plan("stop"),
+  },
+  {
+    id: "start",
+    label: "Start…",
+    title: (row) => `Start ${name(row)}`,
+    unless: (row) => killed(row) ?? noRental(row),
+    ask: plan("start"),
+  },
   {
     id: "ban",
     label: "Ban the machine…",

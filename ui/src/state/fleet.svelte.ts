@@ -90,7 +90,8 @@ class FleetState {
   /** Age in seconds of what was told at a time on the manager's clock. Ages go on while nothing is heard. */
   age(time: string): number {
     const head = this.head;
-    const silent = head?.as_of && head.received_at && !this.live ? Math.max(0, (clock.now - Date.parse(head.received_at)) / 1000) : 0;
+    const silent =
+      head?.as_of && head.received_at && !this.live ? Math.max(0, (clock.now - Date.parse(head.received_at)) / 1000) : 0;
     return this.since(time) + silent;
   }
 

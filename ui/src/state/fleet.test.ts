@@ -26,7 +26,15 @@ const head = (told: Partial<FleetView["connection"]> = {}): FleetView =>
     instances: [],
   }) as unknown as FleetView;
 const row = (id: string) => ({ id, listed: true, dwell_s: 60, entered_at: "2026-03-13T19:59:00Z" }) as InstanceRow;
-const patch = (seq: number, upsert: InstanceRow[], told: Partial<Patch> = {}): Patch => ({ seq, run: "1", head: head(), upsert, removed: [], whole: false, ...told });
+const patch = (seq: number, upsert: InstanceRow[], told: Partial<Patch> = {}): Patch => ({
+  seq,
+  run: "1",
+  head: head(),
+  upsert,
+  removed: [],
+  whole: false,
+  ...told,
+});
 
 describe("the copy of what the watcher sees", () => {
   beforeEach(() => {
@@ -63,7 +71,12 @@ describe("the copy of what the watcher sees", () => {
   });
 
   it("knows that it knows nothing", () => {
-    const unread = { ...head({ state: "failing" }), as_of: null, received_at: null, conditions: [{ kind: "manager-never-reached", is_unknown: true }] } as unknown as FleetView;
+    const unread = {
+      ...head({ state: "failing" }),
+      as_of: null,
+      received_at: null,
+      conditions: [{ kind: "manager-never-reached", is_unknown: true }],
+    } as unknown as FleetView;
     receive?.(patch(1, [], { whole: true, head: unread }));
     expect(fleet.unknown).toBe(true);
     receive?.(patch(2, []));

@@ -40,7 +40,9 @@ function presses(keys: string): KeybindingPress[] {
 /** On a keyboard of another script a letter is told by where it lies. */
 function byPlace(event: KeyboardEvent, [required, optional, key]: KeybindingPress): KeybindingPress {
   const foreign = /^\P{ASCII}$/u.test(event.key) && /^Key[A-Z]$/.test(event.code);
-  return foreign && typeof key === "string" && /^[a-z]$/.test(key) ? [required, optional, `Key${key.toUpperCase()}`] : [required, optional, key];
+  return foreign && typeof key === "string" && /^[a-z]$/.test(key)
+    ? [required, optional, `Key${key.toUpperCase()}`]
+    : [required, optional, key];
 }
 
 /** Holding Alt or Control is part of a sign only where AltGr is what is held. */
@@ -113,7 +115,9 @@ export class Keys {
     if (event.defaultPrevented || event.isComposing || !event.key || MODIFIERS.has(event.key)) return;
     const typing = isTyping(event.target);
     const allowed = ({ binding }: Known) =>
-      (!typing || binding.typing === true) && (!dialog || (binding.dialog?.() ?? false)) && (!event.repeat || binding.repeats === true);
+      (!typing || binding.typing === true) &&
+      (!dialog || (binding.dialog?.() ?? false)) &&
+      (!event.repeat || binding.repeats === true);
 
     const begun = event.timeStamp - this.#begunAt <= CHORD_WITHIN_MS ? this.#begun : [];
     if (event.repeat && begun.length > 0) return;

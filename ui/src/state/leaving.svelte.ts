@@ -22,15 +22,27 @@ async function whatStops(): Promise<string[]> {
   if (!head) return [];
   const stops: string[] = [];
   if (!fleet.simulated) {
-    stops.push(`${head.watching.name} is live. It is not watched any more: what happens to its ${several(fleet.rows.length, "instance", "instances")} is not recorded, and nothing warns you.`);
+    stops.push(
+      `${head.watching.name} is live. It is not watched any more: what happens to its ${several(fleet.rows.length, "instance", "instances")} is not recorded, and nothing warns you.`,
+    );
   }
   // Where they cannot be read it is not known that there are none.
-  const rules = await api.rules().then((read) => read.rules.filter((it) => it.rule.on).map((it) => it.rule.name), () => undefined);
+  const rules = await api.rules().then(
+    (read) => read.rules.filter((it) => it.rule.on).map((it) => it.rule.name),
+    () => undefined,
+  );
   if (rules === undefined) stops.push("Rules, if there are any, are not followed.");
-  else if (rules.length > 0) stops.push(`${several(rules.length, "rule is", "rules are")} not followed any more: ${rules.join(", ")}.`);
+  else if (rules.length > 0)
+    stops.push(`${several(rules.length, "rule is", "rules are")} not followed any more: ${rules.join(", ")}.`);
   const rollouts = rolling.underWay.filter((it) => it.state === "going");
-  if (rollouts.length > 0) stops.push(`${several(rollouts.length, "rollout stops", "rollouts stop")} where ${rollouts.length === 1 ? "it is" : "they are"}: ${rollouts.map((it) => it.name).join(", ")}.`);
-  if (acting.underWay > 0) stops.push(`${several(acting.underWay, "action is", "actions are")} not verified yet: what comes of it is read when the fleet is watched again.`);
+  if (rollouts.length > 0)
+    stops.push(
+      `${several(rollouts.length, "rollout stops", "rollouts stop")} where ${rollouts.length === 1 ? "it is" : "they are"}: ${rollouts.map((it) => it.name).join(", ")}.`,
+    );
+  if (acting.underWay > 0)
+    stops.push(
+      `${several(acting.underWay, "action is", "actions are")} not verified yet: what comes of it is read when the fleet is watched again.`,
+    );
   if (drill.playing && !drill.playing.debrief) stops.push(`The drill “${drill.playing.title}” ends without a debrief.`);
   if (stops.length > 0 && acting.mayAct) stops.push("Write access ends.");
   return stops;

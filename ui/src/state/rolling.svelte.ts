@@ -55,7 +55,8 @@ class Rolling {
       void this.#watched;
       return () =>
         untrack(() => {
-          if (this.whom) toast.info("The dialog was closed", { description: "It was of the fleet that was watched before. Nothing was begun." });
+          if (this.whom)
+            toast.info("The dialog was closed", { description: "It was of the fleet that was watched before. Nothing was begun." });
           this.leave();
           this.all = undefined;
         });
@@ -89,7 +90,12 @@ class Rolling {
       this.#said.set(it.name, it.state);
       if (first || known === undefined || known === it.state) continue;
       if (it.state === "ended") toast.success(`Rollout ${it.name} has ended`, { description: it.says });
-      if (it.state === "paused") toast.error(`Rollout ${it.name} is paused`, { description: it.says, duration: Number.POSITIVE_INFINITY, closeButton: true });
+      if (it.state === "paused")
+        toast.error(`Rollout ${it.name} is paused`, {
+          description: it.says,
+          duration: Number.POSITIVE_INFINITY,
+          closeButton: true,
+        });
     }
   }
 

@@ -13,9 +13,21 @@ vi.mock("../host", async (original) => ({
   call: async (name: string, request: { allow?: boolean; for_s?: number }) => {
     asked.push({ name, request });
     if (name === "allow_acting") left = request.allow ? (request.for_s ?? 900) : null;
-    if (name === "acts" || name === "allow_acting") return { may_act: left !== null, write_access_left_s: left, standing: false, rules_acting: 0, acts: [] };
-    if (name === "plan") return { token: "t", deed: "kill", sentence: "", steps: [], saves_dollars_per_h: null, destructive: true, confirm_with: "abc", read_only: false };
-    if (name === "plan_rollout") return { token: "r", replaces: [], offers: [], notes: [], confirm_with: "deploy 1", read_only: false };
+    if (name === "acts" || name === "allow_acting")
+      return { may_act: left !== null, write_access_left_s: left, standing: false, rules_acting: 0, acts: [] };
+    if (name === "plan")
+      return {
+        token: "t",
+        deed: "kill",
+        sentence: "",
+        steps: [],
+        saves_dollars_per_h: null,
+        destructive: true,
+        confirm_with: "abc",
+        read_only: false,
+      };
+    if (name === "plan_rollout")
+      return { token: "r", replaces: [], offers: [], notes: [], confirm_with: "deploy 1", read_only: false };
     if (name === "rollouts") return { rollouts: [] };
     throw { code: "none", message: name, hint: null };
   },
@@ -48,8 +60,15 @@ beforeEach(async () => {
 });
 const seen = (run: string) =>
   fleet.apply({
-    seq: 1, run, whole: true, removed: [], upsert: [],
-    head: { watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" }, connection: { state: "ok", last_ok_at: null, next_try_at: null, rows_unusable: 0 } },
+    seq: 1,
+    run,
+    whole: true,
+    removed: [],
+    upsert: [],
+    head: {
+      watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" },
+      connection: { state: "ok", last_ok_at: null, next_try_at: null, rows_unusable: 0 },
+    },
   } as unknown as Patch);
 afterEach(() => {
   end();
@@ -126,7 +145,13 @@ describe("another watch", () => {
     expect([acting.plan?.token, rolling.plan?.token, acting.asking]).toEqual(["t", "r", true]);
     seen("2");
     await turn();
-    expect([acting.plan, acting.request, rolling.plan, rolling.whom, acting.asking]).toEqual([undefined, undefined, undefined, undefined, false]);
+    expect([acting.plan, acting.request, rolling.plan, rolling.whom, acting.asking]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      false,
+    ]);
   });
 
   it("does not get a plan that was asked for in the one before", async () => {

@@ -13,7 +13,22 @@ vi.mock("../host", async (original) => ({
     if (name === "plan_act" || request?.deed) asked.push(request);
     if (name === "incidents") {
       const instances = ["aaaaaaaa-1", "bbbbbbbb-2"].map((id) => ({ id, gpu_name: "RTX 4090", reason: "" }));
-      return { incidents: [{ id: "aaaaaaaa-1", verdict: state === "killed" ? "written-off" : "stalled", state, since: "2026-03-13T17:00:00Z", dollars_per_h: 0.8, sentence: "Stuck.", shared: null, instances }], conditions: [], closed: 0 };
+      return {
+        incidents: [
+          {
+            id: "aaaaaaaa-1",
+            verdict: state === "killed" ? "written-off" : "stalled",
+            state,
+            since: "2026-03-13T17:00:00Z",
+            dollars_per_h: 0.8,
+            sentence: "Stuck.",
+            shared: null,
+            instances,
+          },
+        ],
+        conditions: [],
+        closed: 0,
+      };
     }
     throw { code: "none", message: name, hint: null };
   },
@@ -25,8 +40,15 @@ const IncidentsView = (await import("./IncidentsView.svelte")).default;
 beforeEach(() => {
   asked.length = 0;
   fleet.apply({
-    seq: 1, whole: true, removed: [], upsert: [],
-    head: { as_of: "2026-03-13T17:01:00Z", watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" }, connection: { state: "ok", last_ok_at: null, next_try_at: null, rows_unusable: 0 } },
+    seq: 1,
+    whole: true,
+    removed: [],
+    upsert: [],
+    head: {
+      as_of: "2026-03-13T17:01:00Z",
+      watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" },
+      connection: { state: "ok", last_ok_at: null, next_try_at: null, rows_unusable: 0 },
+    },
   } as unknown as Patch);
 });
 

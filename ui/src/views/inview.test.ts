@@ -18,8 +18,21 @@ vi.mock("../host", async (original) => ({
   },
 }));
 vi.stubGlobal("matchMedia", () => ({ matches: true, addEventListener() {}, removeEventListener() {} }));
-vi.stubGlobal("IntersectionObserver", class { observe() {} disconnect() {} });
-vi.stubGlobal("ResizeObserver", class { observe() {} unobserve() {} disconnect() {} });
+vi.stubGlobal(
+  "IntersectionObserver",
+  class {
+    observe() {}
+    disconnect() {}
+  },
+);
+vi.stubGlobal(
+  "ResizeObserver",
+  class {
+    observe() {}
+    unobserve() {}
+    disconnect() {}
+  },
+);
 
 const { fleet } = await import("../state/fleet.svelte");
 const { ui } = await import("../state/ui.svelte");
@@ -30,20 +43,58 @@ const FleetView = (await import("./FleetView.svelte")).default;
 const IncidentsView = (await import("./IncidentsView.svelte")).default;
 const InstanceView = (await import("./InstanceView.svelte")).default;
 
-const ids = ["d3e996ae-0000-4000-8000-000000000001", "d977dead-0000-4000-8000-000000000002", "416e859e-0000-4000-8000-000000000003"] as const;
+const ids = [
+  "d3e996ae-0000-4000-8000-000000000001",
+  "d977dead-0000-4000-8000-000000000002",
+  "416e859e-0000-4000-8000-000000000003",
+] as const;
 const row = (id: string, told: Partial<InstanceRow> = {}) =>
-  ({ id, uuid: id, vast_id: 7, state: "params_done", gpu_name: "RTX 4090", num_gpus: 1, machine_id: 3, listed: true, dwell_s: 60, note: "", flag: null, expectation: null, entered_at: "2026-03-13T17:00:00Z", observed_at: "2026-03-13T17:00:00Z", ...told }) as InstanceRow;
+  ({
+    id,
+    uuid: id,
+    vast_id: 7,
+    state: "params_done",
+    gpu_name: "RTX 4090",
+    num_gpus: 1,
+    machine_id: 3,
+    listed: true,
+    dwell_s: 60,
+    note: "",
+    flag: null,
+    expectation: null,
+    entered_at: "2026-03-13T17:00:00Z",
+    observed_at: "2026-03-13T17:00:00Z",
+    ...told,
+  }) as InstanceRow;
 const summary: Summary = {
-  benchmarked_proofs_per_h: null, rate_not_told: 0, proving_dollars_per_h: null, waiting_dollars_per_h: null, stalled_dollars_per_h: null, leaking_dollars_per_h: null,
-  unknown_dollars_per_h: null, billing_unknown: 0, price_not_told: 0, dollars_per_proof: null, states: [], flags: [], bad_hosts: 0,
+  benchmarked_proofs_per_h: null,
+  rate_not_told: 0,
+  proving_dollars_per_h: null,
+  waiting_dollars_per_h: null,
+  stalled_dollars_per_h: null,
+  leaking_dollars_per_h: null,
+  unknown_dollars_per_h: null,
+  billing_unknown: 0,
+  price_not_told: 0,
+  dollars_per_proof: null,
+  states: [],
+  flags: [],
+  bad_hosts: 0,
 };
 const show = (rows: InstanceRow[]) =>
   fleet.apply({
-    seq: 1, whole: true, removed: [], upsert: rows,
+    seq: 1,
+    whole: true,
+    removed: [],
+    upsert: rows,
     head: {
       watching: { name: "n", address: "a", mode: "live", simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" },
-      connection: { state: "ok" }, as_of: "2026-03-13T17:01:00Z", received_at: "2026-03-13T17:01:00Z", instances: [],
-      summary, conditions: [],
+      connection: { state: "ok" },
+      as_of: "2026-03-13T17:01:00Z",
+      received_at: "2026-03-13T17:01:00Z",
+      instances: [],
+      summary,
+      conditions: [],
     },
   } as unknown as Patch);
 const settled = async () => {
@@ -61,8 +112,34 @@ beforeEach(() => {
   asked.length = 0;
   show([row(ids[0]), row(ids[1]), row(ids[2], { gpu_name: "RTX 3090" })]);
   [ui.selected, ui.filter] = [undefined, ""];
-  answers.incidents = () => ({ closed: 0, incidents: [{ id: ids[0], verdict: "invisible", state: "params_done", since: "2026-03-13T17:00:00Z", sentence: "4 silent", dollars_per_h: null, shared: null, instances: [{ id: ids[0], gpu_name: "RTX 4090", reason: "" }, { id: ids[1], gpu_name: "RTX 4090", reason: "" }] }] });
-  answers.plan = () => ({ token: null, deed: "kill", sentence: "Kill", steps: [], saves_dollars_per_h: null, destructive: true, confirm_with: null, read_only: true });
+  answers.incidents = () => ({
+    closed: 0,
+    incidents: [
+      {
+        id: ids[0],
+        verdict: "invisible",
+        state: "params_done",
+        since: "2026-03-13T17:00:00Z",
+        sentence: "4 silent",
+        dollars_per_h: null,
+        shared: null,
+        instances: [
+          { id: ids[0], gpu_name: "RTX 4090", reason: "" },
+          { id: ids[1], gpu_name: "RTX 4090", reason: "" },
+        ],
+      },
+    ],
+  });
+  answers.plan = () => ({
+    token: null,
+    deed: "kill",
+    sentence: "Kill",
+    steps: [],
+    saves_dollars_per_h: null,
+    destructive: true,
+    confirm_with: null,
+    read_only: true,
+  });
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -115,7 +192,20 @@ describe("the instance in view", () => {
   });
 
   it("on a page is that page's, and the page names it on every button", async () => {
-    answers.instance = () => ({ row: row(ids[2], { gpu_name: "RTX 3090" }), evidence: [], looks: [], said: [], life: [], gauges: [], gaps: [], flags: [], facts: [], prover: null, machine: null, silence: null });
+    answers.instance = () => ({
+      row: row(ids[2], { gpu_name: "RTX 3090" }),
+      evidence: [],
+      looks: [],
+      said: [],
+      life: [],
+      gauges: [],
+      gaps: [],
+      flags: [],
+      facts: [],
+      prover: null,
+      machine: null,
+      silence: null,
+    });
     ui.selected = ids[0];
     render(InstanceView, { id: ids[2] });
     await settled();

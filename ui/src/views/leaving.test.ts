@@ -17,7 +17,16 @@ const { leaving } = await import("../state/leaving.svelte");
 const { rolling } = await import("../state/rolling.svelte");
 
 const watch = (mode: string) =>
-  fleet.apply({ seq: 1, whole: true, removed: [], upsert: [], head: { watching: { name: "norway", address: "a", mode, simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" }, connection: { state: "ok" } } } as unknown as Patch);
+  fleet.apply({
+    seq: 1,
+    whole: true,
+    removed: [],
+    upsert: [],
+    head: {
+      watching: { name: "norway", address: "a", mode, simulated: null, speed: 1, now: "2026-03-13T17:01:00Z" },
+      connection: { state: "ok" },
+    },
+  } as unknown as Patch);
 const went = vi.fn();
 
 beforeEach(() => {
@@ -48,7 +57,12 @@ describe("leaving a fleet", () => {
     expect(leaving.wanted?.stops).toEqual(["1 rule is not followed any more: night."]);
     leaving.stay();
     rules = { rules: [] };
-    rolling.all = { rollouts: [{ name: "r1", state: "going" }, { name: "r0", state: "ended" }] } as unknown as Rollouts;
+    rolling.all = {
+      rollouts: [
+        { name: "r1", state: "going" },
+        { name: "r0", state: "ended" },
+      ],
+    } as unknown as Rollouts;
     await leaving.ask("a drill", went);
     expect(leaving.wanted?.stops).toEqual(["1 rollout stops where it is: r1."]);
     leaving.stay();
