@@ -3735,25 +3735,25 @@ export const api = {
   logs: (request: LogRequest): Promise<LogPage> => call("logs", request),
   /** Show the manager's own log */
   manager_logs: (request: LogRequest): Promise<LogPage> => call("manager_logs", request),
-  /** Show incidents */
+  /** Show incidents: what is stuck, and why */
   incidents: (): Promise<Incidents> => call("incidents", {}),
   /** Diagnose an instance */
   diagnosis: (request: InstanceRequest): Promise<DiagnosisPage> => call("diagnosis", request),
-  /** Make a look */
+  /** Run a check */
   make_look: (request: LookRequest): Promise<DiagnosisPage> => call("make_look", request),
-  /** Ask an instance's prover what it does */
+  /** Show the prover's live status */
   prover: (request: InstanceRequest): Promise<ProverPanel> => call("prover", request),
-  /** Show what was answered, as it came */
+  /** Show raw answers */
   raw_answers: (request: InstanceRequest): Promise<RawAnswers> => call("raw_answers", request),
-  /** Show what a look at a machine runs */
+  /** Show the probe's commands */
   probe_script: (request: ProbeScriptRequest): Promise<ProbeScript> => call("probe_script", request),
-  /** Allow looks at a fleet's machines */
+  /** Allow SSH probes of a fleet's machines */
   allow_probe: (request: AllowProbe): Promise<Fleets> => call("allow_probe", request),
   /** Write a note */
   note: (request: NoteRequest): Promise<DiagnosisPage> => call("note", request),
   /** Close with a cause */
   close: (request: CloseRequest): Promise<DiagnosisPage> => call("close", request),
-  /** Acknowledge what was written off */
+  /** Acknowledge written-off instances */
   acknowledge: (request: AcknowledgeRequest): Promise<FleetView> => call("acknowledge", request),
   /** Write a report */
   report: (request: ReportRequest): Promise<Report> => call("report", request),
@@ -3761,13 +3761,13 @@ export const api = {
   causes: (): Promise<Causes> => call("causes", {}),
   /** Explain a cause */
   explain: (request: CauseRequest): Promise<CauseView> => call("explain", request),
-  /** Who was rented before a date */
+  /** List instances created before a date */
   rented_before: (request: RentedBefore): Promise<Rented> => call("rented_before", request),
   /** Show what vast.ai bills */
   rentals: (): Promise<Rentals> => call("rentals", {}),
   /** List vast.ai accounts */
   keys: (): Promise<Accounts> => call("keys", {}),
-  /** Import the key of vast.ai's own client */
+  /** Import the key of the vast.ai CLI */
   import_key: (request: ImportKey): Promise<Accounts> => call("import_key", request),
   /** Remove a vast.ai account */
   remove_account: (request: AccountName): Promise<Accounts> => call("remove_account", request),
@@ -3775,23 +3775,23 @@ export const api = {
   charts: (): Promise<ChartList> => call("charts", {}),
   /** Draw a chart */
   chart: (request: ChartRequest): Promise<ChartView> => call("chart", request),
-  /** Show who is behind a number of a chart */
+  /** Show the instances behind a number of a chart */
   chart_behind: (request: ChartBehind): Promise<Behind> => call("chart_behind", request),
   /** Save a chart as a file */
   save_chart: (request: SaveChart): Promise<SavedFile> => call("save_chart", request),
-  /** Search all kept logs */
+  /** Search all stored logs */
   search_logs: (request: SearchLogs): Promise<FoundLogs> => call("search_logs", request),
   /** Export a part of history */
   export_history: (request: ExportHistory): Promise<ExportedFile> => call("export_history", request),
-  /** Show offers: what could be rented, and what it would prove */
+  /** Show offers, with predicted proofs per hour */
   offers: (request: OffersRequest): Promise<OffersView> => call("offers", request),
-  /** Plan what is to be done: kill, destroy, stop, ban, ... */
+  /** Plan an action: kill, destroy, stop, ban, ... */
   plan: (request: PlanRequest): Promise<PlanView> => call("plan", request),
-  /** Carry out a plan */
+  /** Execute a plan */
   carry_out: (request: CarryOut): Promise<Acts> => call("carry_out", request),
   /** Plan a deployment or a rolling replacement */
   plan_rollout: (request: RolloutRequest): Promise<RolloutPlan> => call("plan_rollout", request),
-  /** Begin a deployment or a rolling replacement */
+  /** Start a deployment or a rolling replacement */
   begin_rollout: (request: CarryOut): Promise<Rollouts> => call("begin_rollout", request),
   /** Show deployments and replacements */
   rollouts: (): Promise<Rollouts> => call("rollouts", {}),
@@ -3799,15 +3799,15 @@ export const api = {
   pause_rollout: (request: RolloutName): Promise<Rollouts> => call("pause_rollout", request),
   /** Resume a rollout */
   resume_rollout: (request: RolloutName): Promise<Rollouts> => call("resume_rollout", request),
-  /** Take back what a rollout has not begun */
+  /** Cancel a rollout's pending items */
   take_back_rollout: (request: RolloutName): Promise<Rollouts> => call("take_back_rollout", request),
-  /** Show rules: what is done by itself */
+  /** Show rules */
   rules: (): Promise<Rules> => call("rules", {}),
-  /** Keep a rule */
+  /** Save a rule */
   save_rule: (request: Rule): Promise<Rules> => call("save_rule", request),
   /** Remove a rule */
   remove_rule: (request: RuleName): Promise<Rules> => call("remove_rule", request),
-  /** Show the journal of what was done */
+  /** Show the audit log */
   acts: (): Promise<Acts> => call("acts", {}),
   /** Give write access to the fleet for a time, or make it read-only */
   allow_acting: (request: AllowActing): Promise<Acts> => call("allow_acting", request),
@@ -3815,31 +3815,31 @@ export const api = {
   refresh: (): Promise<Nothing> => call("refresh", {}),
   /** List saved fleets */
   fleets: (): Promise<Fleets> => call("fleets", {}),
-  /** Ask whether a manager answers */
+  /** Check that a manager answers */
   ask_manager: (request: ConnectRequest): Promise<Nothing> => call("ask_manager", request),
   /** Connect to a manager */
   connect: (request: ConnectRequest): Promise<Fleets> => call("connect", request),
   /** Watch a saved fleet */
   watch_saved: (request: FleetName): Promise<Fleets> => call("watch_saved", request),
-  /** Forget a saved fleet */
+  /** Remove a saved fleet */
   forget: (request: FleetName): Promise<Fleets> => call("forget", request),
   /** List scenarios */
   scenarios: (): Promise<Scenarios> => call("scenarios", {}),
   /** Try it with a simulated fleet */
   simulate: (request: SimulateRequest): Promise<Fleets> => call("simulate", request),
-  /** List cards that can be measured */
+  /** List GPUs that can be benchmarked */
   bench_cards: (): Promise<BenchCards> => call("bench_cards", {}),
-  /** Measure a card */
+  /** Benchmark a GPU */
   bench: (): Promise<BenchView> => call("bench", {}),
-  /** Begin a benchmark */
+  /** Start a benchmark */
   start_bench: (request: StartBench): Promise<BenchView> => call("start_bench", request),
-  /** End the benchmark */
+  /** Stop the benchmark */
   stop_bench: (): Promise<BenchView> => call("stop_bench", {}),
   /** Save a benchmark as a file */
   save_bench: (request: SaveBench): Promise<SavedFile> => call("save_bench", request),
-  /** Practise: play a drill */
+  /** Practise: run a drill */
   drills: (): Promise<Drills> => call("drills", {}),
-  /** Begin a drill */
+  /** Start a drill */
   start_drill: (request: StartDrill): Promise<Fleets> => call("start_drill", request),
   /** Show the drill */
   drill: (): Promise<DrillView> => call("drill", {}),
@@ -3851,7 +3851,7 @@ export const api = {
   end_drill: (): Promise<DrillView> => call("end_drill", {}),
   /** Change the simulation's speed */
   set_speed: (request: SpeedRequest): Promise<Nothing> => call("set_speed", request),
-  /** Check that everything is in order */
+  /** Check this machine for what Dwell needs */
   doctor: (): Promise<Doctor> => call("doctor", {}),
 };
 
@@ -3860,63 +3860,63 @@ export const commands = [
   { name: "instance", risk: "read", title: "Show an instance", keys: "Enter" },
   { name: "logs", risk: "read", title: "Show an instance's log", keys: "l" },
   { name: "manager_logs", risk: "read", title: "Show the manager's own log", keys: "g m" },
-  { name: "incidents", risk: "read", title: "Show incidents", keys: "g i" },
+  { name: "incidents", risk: "read", title: "Show incidents: what is stuck, and why", keys: "g i" },
   { name: "diagnosis", risk: "read", title: "Diagnose an instance", keys: "d" },
-  { name: "make_look", risk: "read", title: "Make a look", keys: "" },
-  { name: "prover", risk: "read", title: "Ask an instance's prover what it does", keys: "" },
-  { name: "raw_answers", risk: "read", title: "Show what was answered, as it came", keys: "" },
-  { name: "probe_script", risk: "read", title: "Show what a look at a machine runs", keys: "" },
-  { name: "allow_probe", risk: "view", title: "Allow looks at a fleet's machines", keys: "" },
+  { name: "make_look", risk: "read", title: "Run a check", keys: "" },
+  { name: "prover", risk: "read", title: "Show the prover's live status", keys: "" },
+  { name: "raw_answers", risk: "read", title: "Show raw answers", keys: "" },
+  { name: "probe_script", risk: "read", title: "Show the probe's commands", keys: "" },
+  { name: "allow_probe", risk: "view", title: "Allow SSH probes of a fleet's machines", keys: "" },
   { name: "note", risk: "view", title: "Write a note", keys: "" },
   { name: "close", risk: "view", title: "Close with a cause", keys: "" },
-  { name: "acknowledge", risk: "view", title: "Acknowledge what was written off", keys: "" },
+  { name: "acknowledge", risk: "view", title: "Acknowledge written-off instances", keys: "" },
   { name: "report", risk: "read", title: "Write a report", keys: "" },
   { name: "causes", risk: "read", title: "List the catalogue of causes", keys: "" },
   { name: "explain", risk: "read", title: "Explain a cause", keys: "" },
-  { name: "rented_before", risk: "read", title: "Who was rented before a date", keys: "" },
+  { name: "rented_before", risk: "read", title: "List instances created before a date", keys: "" },
   { name: "rentals", risk: "read", title: "Show what vast.ai bills", keys: "g v" },
   { name: "keys", risk: "read", title: "List vast.ai accounts", keys: "" },
-  { name: "import_key", risk: "view", title: "Import the key of vast.ai's own client", keys: "" },
+  { name: "import_key", risk: "view", title: "Import the key of the vast.ai CLI", keys: "" },
   { name: "remove_account", risk: "view", title: "Remove a vast.ai account", keys: "" },
   { name: "charts", risk: "read", title: "Show charts: throughput, dwell, cost", keys: "g h" },
   { name: "chart", risk: "read", title: "Draw a chart", keys: "" },
-  { name: "chart_behind", risk: "read", title: "Show who is behind a number of a chart", keys: "" },
+  { name: "chart_behind", risk: "read", title: "Show the instances behind a number of a chart", keys: "" },
   { name: "save_chart", risk: "view", title: "Save a chart as a file", keys: "" },
-  { name: "search_logs", risk: "read", title: "Search all kept logs", keys: "" },
+  { name: "search_logs", risk: "read", title: "Search all stored logs", keys: "g l" },
   { name: "export_history", risk: "view", title: "Export a part of history", keys: "" },
-  { name: "offers", risk: "read", title: "Show offers: what could be rented, and what it would prove", keys: "g o" },
-  { name: "plan", risk: "read", title: "Plan what is to be done: kill, destroy, stop, ban, ...", keys: "" },
-  { name: "carry_out", risk: "act", title: "Carry out a plan", keys: "" },
+  { name: "offers", risk: "read", title: "Show offers, with predicted proofs per hour", keys: "g o" },
+  { name: "plan", risk: "read", title: "Plan an action: kill, destroy, stop, ban, ...", keys: "" },
+  { name: "carry_out", risk: "act", title: "Execute a plan", keys: "" },
   { name: "plan_rollout", risk: "read", title: "Plan a deployment or a rolling replacement", keys: "" },
-  { name: "begin_rollout", risk: "act", title: "Begin a deployment or a rolling replacement", keys: "" },
+  { name: "begin_rollout", risk: "act", title: "Start a deployment or a rolling replacement", keys: "" },
   { name: "rollouts", risk: "read", title: "Show deployments and replacements", keys: "g p" },
   { name: "pause_rollout", risk: "view", title: "Pause a rollout", keys: "" },
   { name: "resume_rollout", risk: "act", title: "Resume a rollout", keys: "" },
-  { name: "take_back_rollout", risk: "view", title: "Take back what a rollout has not begun", keys: "" },
-  { name: "rules", risk: "read", title: "Show rules: what is done by itself", keys: "" },
-  { name: "save_rule", risk: "act", title: "Keep a rule", keys: "" },
+  { name: "take_back_rollout", risk: "view", title: "Cancel a rollout's pending items", keys: "" },
+  { name: "rules", risk: "read", title: "Show rules", keys: "" },
+  { name: "save_rule", risk: "act", title: "Save a rule", keys: "" },
   { name: "remove_rule", risk: "view", title: "Remove a rule", keys: "" },
-  { name: "acts", risk: "read", title: "Show the journal of what was done", keys: "g j" },
+  { name: "acts", risk: "read", title: "Show the audit log", keys: "g j" },
   { name: "allow_acting", risk: "view", title: "Give write access to the fleet for a time, or make it read-only", keys: "" },
   { name: "refresh", risk: "read", title: "Read everything now", keys: "r" },
   { name: "fleets", risk: "read", title: "List saved fleets", keys: "" },
-  { name: "ask_manager", risk: "read", title: "Ask whether a manager answers", keys: "" },
+  { name: "ask_manager", risk: "read", title: "Check that a manager answers", keys: "" },
   { name: "connect", risk: "view", title: "Connect to a manager", keys: "g c" },
   { name: "watch_saved", risk: "view", title: "Watch a saved fleet", keys: "" },
-  { name: "forget", risk: "view", title: "Forget a saved fleet", keys: "" },
+  { name: "forget", risk: "view", title: "Remove a saved fleet", keys: "" },
   { name: "scenarios", risk: "read", title: "List scenarios", keys: "" },
   { name: "simulate", risk: "view", title: "Try it with a simulated fleet", keys: "g s" },
-  { name: "bench_cards", risk: "read", title: "List cards that can be measured", keys: "" },
-  { name: "bench", risk: "read", title: "Measure a card", keys: "g b" },
-  { name: "start_bench", risk: "view", title: "Begin a benchmark", keys: "" },
-  { name: "stop_bench", risk: "view", title: "End the benchmark", keys: "" },
+  { name: "bench_cards", risk: "read", title: "List GPUs that can be benchmarked", keys: "" },
+  { name: "bench", risk: "read", title: "Benchmark a GPU", keys: "g b" },
+  { name: "start_bench", risk: "view", title: "Start a benchmark", keys: "" },
+  { name: "stop_bench", risk: "view", title: "Stop the benchmark", keys: "" },
   { name: "save_bench", risk: "view", title: "Save a benchmark as a file", keys: "" },
-  { name: "drills", risk: "read", title: "Practise: play a drill", keys: "g r" },
-  { name: "start_drill", risk: "view", title: "Begin a drill", keys: "" },
+  { name: "drills", risk: "read", title: "Practise: run a drill", keys: "g r" },
+  { name: "start_drill", risk: "view", title: "Start a drill", keys: "" },
   { name: "drill", risk: "read", title: "Show the drill", keys: "" },
   { name: "answer_drill", risk: "view", title: "Name a cause in the drill", keys: "" },
   { name: "do_in_drill", risk: "view", title: "Act in the drill", keys: "" },
   { name: "end_drill", risk: "view", title: "End the drill", keys: "" },
   { name: "set_speed", risk: "view", title: "Change the simulation's speed", keys: "" },
-  { name: "doctor", risk: "read", title: "Check that everything is in order", keys: "g d" },
+  { name: "doctor", risk: "read", title: "Check this machine for what Dwell needs", keys: "g d" },
 ] as const;

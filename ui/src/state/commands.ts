@@ -1,7 +1,7 @@
 // Every verb of the window, once: palette, keys and the help sheet read it.
 
 import { toast } from "svelte-sonner";
-import { api } from "../api/generated";
+import { api, commands as table } from "../api/generated";
 import { attempt } from "./attempt";
 import { router } from "./route.svelte";
 import { fleet } from "./fleet.svelte";
@@ -26,6 +26,12 @@ export interface Command {
   unless?: () => string | undefined;
 }
 
+/** Title and keys of a command that the table of all commands has: window, palette, help and terminal read the same. */
+function of(name: (typeof table)[number]["name"]): { title: string; keys?: string } {
+  const row = table.find((it) => it.name === name);
+  return { title: row?.title ?? name, ...(row?.keys ? { keys: row.keys } : {}) };
+}
+
 const simulated = () => (fleet.simulated ? there() : "only in a simulation");
 /** Nothing can be asked for while nobody answers. */
 const there = () => (fleet.lost ? "Dwell's backend is gone" : undefined);
@@ -34,11 +40,10 @@ const noneInView = () => (inView.row ? undefined : "no instance is in view");
 const speed = (factor: number) => void attempt(api.set_speed({ speed: factor }));
 
 export const commands: Command[] = [
-  { id: "fleet", title: "Show the fleet", keys: "g f", run: () => router.go({ view: "fleet" }) },
+  { id: "fleet", ...of("fleet"), run: () => router.go({ view: "fleet" }) },
   {
     id: "incidents",
-    title: "Show incidents: what is stuck, and why",
-    keys: "g i",
+    ...of("incidents"),
     run: () => router.go({ view: "incidents" }),
     unless: watching,
   },
@@ -66,50 +71,44 @@ export const commands: Command[] = [
   })),
   {
     id: "manager-log",
-    title: "Show the manager's own log",
-    keys: "g m",
+    ...of("manager_logs"),
     run: () => router.go({ view: "manager-log" }),
     unless: watching,
   },
   {
     id: "charts",
-    title: "Show charts: throughput, dwell, cost",
-    keys: "g h",
+    ...of("charts"),
     run: () => router.go({ view: "charts" }),
     unless: watching,
   },
-  { id: "search", title: "Search all kept logs", keys: "g l", run: () => router.go({ view: "search" }), unless: watching },
+  { id: "search", ...of("search_logs"), run: () => router.go({ view: "search" }), unless: watching },
   {
     id: "journal",
-    title: "Show the journal of what was done",
-    keys: "g j",
+    ...of("acts"),
     run: () => router.go({ view: "journal" }),
     unless: watching,
   },
   {
     id: "offers",
-    title: "Show offers: what could be rented, and what it would prove",
-    keys: "g o",
+    ...of("offers"),
     run: () => router.go({ view: "offers" }),
     unless: watching,
   },
   {
     id: "rollouts",
-    title: "Show deployments and replacements",
-    keys: "g p",
+    ...of("rollouts"),
     run: () => router.go({ view: "rollouts" }),
     unless: watching,
   },
-  { id: "rentals", title: "Show what vast.ai bills", keys: "g v", run: () => router.go({ view: "rentals" }) },
+  { id: "rentals", ...of("rentals"), run: () => router.go({ view: "rentals" }) },
   { id: "fleets", title: "Connect, or choose a fleet", keys: "g c", run: () => router.go({ view: "fleets" }) },
-  { id: "bench", title: "Measure a card", keys: "g b", run: () => router.go({ view: "bench" }) },
-  { id: "drills", title: "Practise: play a drill", keys: "g r", run: () => router.go({ view: "drills" }) },
-  { id: "doctor", title: "Check that everything is in order", keys: "g d", run: () => router.go({ view: "doctor" }) },
-  { id: "refresh", title: "Read everything now", keys: "r", run: () => void attempt(api.refresh()), unless: watching },
+  { id: "bench", ...of("bench"), run: () => router.go({ view: "bench" }) },
+  { id: "drills", ...of("drills"), run: () => router.go({ view: "drills" }) },
+  { id: "doctor", ...of("doctor"), run: () => router.go({ view: "doctor" }) },
+  { id: "refresh", ...of("refresh"), run: () => void attempt(api.refresh()), unless: watching },
   {
     id: "simulate",
-    title: "Try it with a simulated fleet",
-    keys: "g s",
+    ...of("simulate"),
     run: () =>
       void leaving.ask(
         "a simulated fleet",
