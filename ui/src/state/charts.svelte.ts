@@ -17,7 +17,7 @@ export const RANGES: [string, number | null][] = [
 ];
 export const SPLITS: [By, string][] = [
   ["nothing", "nothing"],
-  ["gpu", "card"],
+  ["gpu", "GPU model"],
   ["image", "image"],
   ["region", "region"],
   ["machine", "machine"],
