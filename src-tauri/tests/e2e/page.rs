@@ -129,7 +129,7 @@ async fn a_manager_that_goes_away_leaves_the_last_data_with_its_age_and_a_code()
     page.app.refresh(dwell_commands::dto::Nothing {}).await.unwrap();
     page.browser.find("[data-testid=failing]").await;
     page.browser.sees("unreachable").await;
-    page.browser.sees("Showing what was told").await;
+    page.browser.sees("Last reported").await;
     assert_eq!(page.browser.client.find_all(fantoccini::Locator::Css("[data-id]")).await.unwrap().len(), 1, "nothing is lost");
     page.browser.close().await;
 }
